@@ -335,6 +335,7 @@ const (
 	For
 	Foreach
 	Forever // a header whose condition is a true constant
+	Never   // a header whose condition is a false constant
 	Once    // do {} while (0)
 )
 

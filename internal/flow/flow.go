@@ -1,0 +1,266 @@
+// Package flow puts the stages together: from the text of a file to the views
+// of its functions, their JSON and what an agent is shown of them.
+//
+// A File parses once and builds each function's View when it is first asked
+// for. It does no I/O and finds nothing by name beyond its own file.
+//
+//	file, err := flow.Parse(ctx, language, source.New("a.py", data), nil)
+//	view := file.View(file.Lookup("C.f")[0])
+//	fmt.Print(flow.Render(view, flow.Options{}))
+package flow
+
+import (
+	"context"
+	"strconv"
+	"sync"
+
+	"flowplan/internal/cfg"
+	"flowplan/internal/dataflow"
+	"flowplan/internal/ir"
+	"flowplan/internal/lang"
+	"flowplan/internal/source"
+	"flowplan/internal/syntax"
+)
+
+// File is a parsed file and the views of what it defines. It is safe for use
+// by several goroutines.
+type File struct {
+	Lang   *lang.Language
+	Source *source.File
+	Decls  []*lang.Decl
+	Errors []source.Span // what could not be parsed, in order
+	root   *syntax.Node
+	mu     sync.Mutex
+	views  []*View
+	busy   map[string]bool // functions whose own return is being decided
+	never  map[string]lang.NoReturn
+}
+
+// View is one function: its body, its graph, its def-use chains.
+type View struct {
+	File   *File
+	Decl   *lang.Decl
+	Index  int // of Decl in File.Decls
+	Func   *ir.Func
+	Graph  *cfg.Graph
+	Chains *dataflow.Chains
+}
+
+// Parse reads a file. readFile gives the text of other files that preparation
+// may need (headers); nil where there are none.
+func Parse(ctx context.Context, l *lang.Language, src *source.File, readFile func(string) ([]byte, error)) (*File, error) {
+	data := src.Bytes
+	if l.Prepare != nil {
+		data = l.Prepare(data, readFile)
+	}
+	root, err := l.Grammar.Parse(ctx, data, nil)
+	if err != nil {
+		return nil, err
+	}
+	f := &File{Lang: l, Source: src, root: root, busy: map[string]bool{}, never: map[string]lang.NoReturn{}}
+	f.Decls = l.Outline(src, root)
+	f.views = make([]*View, len(f.Decls))
+	f.Errors = parseErrors(root)
+	return f, nil
+}
+
+// parseErrors lists the outermost errors of a tree.
+func parseErrors(root *syntax.Node) []source.Span {
+	var out []source.Span
+	work := []*syntax.Node{root}
+	for len(work) > 0 {
+		n := work[len(work)-1]
+		work = work[:len(work)-1]
+		if n.IsError() || n.Missing {
+			out = append(out, n.Span)
+			continue
+		}
+		for i := len(n.Children) - 1; i >= 0; i-- {
+			if n.Children[i].HasError || n.Children[i].Missing {
+				work = append(work, n.Children[i])
+			}
+		}
+	}
+	return out
+}
+
+// View builds the view of Decls[i], or returns the one built before.
+func (f *File) View(i int) *View {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.view(i)
+}
+
+func (f *File) view(i int) *View {
+	if v := f.views[i]; v != nil {
+		return v
+	}
+	fn := f.Lang.Lower(f.Source, f.root, f.Decls[i])
+	g := cfg.Build(fn, f.noReturn)
+	v := &View{File: f, Decl: f.Decls[i], Index: i, Func: fn, Graph: g, Chains: dataflow.Solve(g)}
+	f.views[i] = v
+	return v
+}
+
+// noReturn tells whether a call of that name comes back: the language says so,
+// or the file defines such a function at its top level and no path through it
+// returns.
+func (f *File) noReturn(callee string) lang.NoReturn {
+	if r, ok := f.Lang.NoReturn[callee]; ok && len(f.topLevel(callee)) == 0 {
+		return r
+	}
+	if r, ok := f.never[callee]; ok {
+		return r
+	}
+	if f.busy[callee] {
+		return lang.Returns
+	}
+	f.busy[callee] = true
+	defer delete(f.busy, callee)
+	found := f.topLevel(callee)
+	r := lang.Returns
+	if len(found) == 1 {
+		r = f.ends(found[0])
+	}
+	f.never[callee] = r
+	return r
+}
+
+func (f *File) topLevel(name string) []int {
+	var out []int
+	for i, d := range f.Decls {
+		if d.Kind == ir.FuncFunction && d.QualifiedName == name && d.Parent <= 0 {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// ends tells how a function ends that never returns.
+func (f *File) ends(i int) lang.NoReturn {
+	fn := f.Lang.Lower(f.Source, f.root, f.Decls[i])
+	if fn.Async || fn.Generator || !mayEnd(fn.Body) {
+		return lang.Returns
+	}
+	g := cfg.Build(fn, f.noReturn)
+	for _, s := range fn.Stmts {
+		if s.Kind == ir.KindOpaque {
+			return lang.Returns
+		}
+	}
+	for _, a := range g.Points[cfg.Exit].In {
+		if !a.Virtual && g.Points[a.To].Live {
+			return lang.Returns
+		}
+	}
+	for _, a := range g.Points[cfg.RaiseTo].In {
+		if g.Points[a.To].Live {
+			return lang.Raises
+		}
+	}
+	return lang.Halts
+}
+
+// mayEnd is a quick look at the last statement of a body: most functions
+// plainly fall off their end or return, and need no graph to say so.
+func mayEnd(body []ir.Node) bool {
+	if len(body) == 0 {
+		return false
+	}
+	switch n := body[len(body)-1].(type) {
+	case *ir.Return:
+		return false
+	case *ir.Simple:
+		return n.S.Callee != ""
+	case *ir.If:
+		return len(n.Else) > 0
+	}
+	return true
+}
+
+// Lookup finds functions by qualified name, with or without #n, in order.
+func (f *File) Lookup(qualified string) []int {
+	var out []int
+	for i, d := range f.Decls {
+		if d.QualifiedName == qualified || d.Ordinal > 1 && d.QualifiedName+"#"+strconv.Itoa(d.Ordinal) == qualified {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// At is the innermost function around a line, decorators included: a function
+// rather than a class body, and the module where no other is.
+func (f *File) At(line int) int {
+	best := 0
+	for i, d := range f.Decls {
+		if i == 0 {
+			continue
+		}
+		if f.Source.Line(d.Span.Start) <= line && line <= d.EndLine && d.Kind != ir.FuncLambda {
+			best = i // later ones start later or lie inside
+		}
+	}
+	return best
+}
+
+// Name is the qualified name with its #n where it is a twin.
+func Name(d *lang.Decl) string {
+	if d.Ordinal > 1 {
+		return d.QualifiedName + "#" + strconv.Itoa(d.Ordinal)
+	}
+	return d.QualifiedName
+}
+
+// ID identifies a function: its path and name.
+func (v *View) ID() string { return v.File.Source.Path + ":" + Name(v.Decl) }
+
+// StmtAt is the statement that stands on a line: the last to begin on or
+// before it among those that cover it; nil where there is none.
+func (v *View) StmtAt(line int) *ir.Stmt {
+	var best *ir.Stmt
+	for _, s := range v.Func.Stmts {
+		if s.Line <= line && line <= s.EndLine && (best == nil || s.Line > best.Line) {
+			best = s
+		}
+	}
+	return best
+}
+
+// Nearest is the statement on a line, else the one that begins closest to it.
+func (v *View) Nearest(line int) *ir.Stmt {
+	if s := v.StmtAt(line); s != nil {
+		return s
+	}
+	var best *ir.Stmt
+	for _, s := range v.Func.Stmts {
+		if best == nil || abs(s.Line-line) < abs(best.Line-line) {
+			best = s
+		}
+	}
+	return best
+}
+
+func abs(n int) int { return max(n, -n) }
+
+// Range is the lines to read for the whole function, decorators included.
+func (v *View) Range() string {
+	return lines(v.FirstLine(), v.Decl.EndLine)
+}
+
+// FirstLine is the line of its first decorator, else of its def.
+func (v *View) FirstLine() int { return v.File.Source.Line(v.Decl.Span.Start) }
+
+// ParseErrors lists the unreadable stretches inside the function.
+func (v *View) ParseErrors() []source.Span {
+	var out []source.Span
+	for _, e := range v.File.Errors {
+		if v.Decl.Span.Contains(e) && v.File.At(v.File.Source.Line(e.Start)) == v.Index {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// PlaceName is the text of a place.
+func (v *View) PlaceName(p ir.Place) string { return v.Func.Vars[p.Var].Name + p.Path }

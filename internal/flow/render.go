@@ -1,0 +1,547 @@
+package flow
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"flowplan/internal/cfg"
+	"flowplan/internal/ir"
+)
+
+// Budget is how many tokens the view of one function may take when nobody
+// asked for more.
+const Budget = 2400
+
+// Options say what of a function is shown.
+type Options struct {
+	DFG    bool
+	Focus  int  // a line: only what can reach it or be reached from it in full; 0: everything
+	Full   bool // nothing is left out, whatever it takes
+	Mark   int  // a line to point out, of a crash; 0: none
+	Budget int  // 0: Budget
+}
+
+// Render is the view of a function as an agent reads it: a line that says what
+// it is, then one line a statement in source order. A statement prints its own
+// bytes. Behind it stand the edges that do not simply go to the next line
+// shown, or, in a data-flow view, where its uses come from and its definitions
+// go.
+func Render(v *View, o Options) string {
+	if o.Budget == 0 {
+		o.Budget = Budget
+	}
+	r := &renderer{v: v, o: o}
+	r.layout()
+	r.choose()
+	return r.text()
+}
+
+// row is one statement on its way into the view.
+type row struct {
+	s      *ir.Stmt
+	depth  int
+	plain  bool // a run of such rows may be collapsed
+	hidden bool
+	short  bool // its text is cut to one line
+	folded int  // statements below it that are hidden with it
+}
+
+type renderer struct {
+	v    *View
+	o    Options
+	rows []row
+	at   map[*ir.Stmt]int // row of a statement
+	note string
+}
+
+// layout makes a row of every statement.
+func (r *renderer) layout() {
+	depth := map[*ir.Stmt]int{}
+	r.v.Func.Walk(func(s *ir.Stmt, d int) { depth[s] = d })
+	r.at = map[*ir.Stmt]int{}
+	for i, s := range r.v.Func.Stmts {
+		r.at[s] = i
+		r.rows = append(r.rows, row{s: s, depth: depth[s], plain: !significant(s) && s.Kind != ir.KindAssert})
+	}
+}
+
+// choose hides rows until the view is within its budget: first what the focus
+// does not concern, then straight-line runs, long texts, and last the bodies
+// of the deepest constructs.
+func (r *renderer) choose() {
+	if r.o.Focus > 0 {
+		r.focus()
+	}
+	if r.o.Full || r.fits() {
+		return
+	}
+	left := 0
+	for i := range r.rows {
+		if len(r.rows[i].s.Text) > 120 || r.rows[i].s.EndLine > r.rows[i].s.Line+1 {
+			r.rows[i].short = true
+		}
+	}
+	if r.fits() {
+		r.note = "long statements cut"
+		return
+	}
+	for i := range r.rows {
+		if r.rows[i].plain && !r.near(r.rows[i].s) && !r.rows[i].hidden {
+			r.rows[i].hidden = true
+			left++
+		}
+	}
+	r.note = fmt.Sprintf("%d straight-line statements left out", left)
+	if r.fits() {
+		return
+	}
+	for i := range r.rows {
+		r.rows[i].short = true
+	}
+	for d := r.maxDepth() - 1; d >= 0 && !r.fits(); d-- {
+		r.foldBelow(d)
+		r.note = fmt.Sprintf("everything nested deeper than %d left out", d)
+	}
+	if !r.fits() {
+		r.cutTail()
+	}
+}
+
+// near reports whether a statement is close to the focus or the mark.
+func (r *renderer) near(s *ir.Stmt) bool {
+	for _, line := range []int{r.o.Focus, r.o.Mark} {
+		if line > 0 && s.Line >= line-4 && s.Line <= line+4 {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *renderer) maxDepth() int {
+	d := 0
+	for _, row := range r.rows {
+		d = max(d, row.depth)
+	}
+	return d
+}
+
+// foldBelow hides what is nested deeper than d under its header.
+func (r *renderer) foldBelow(d int) {
+	header := -1
+	for i := range r.rows {
+		switch {
+		case r.rows[i].depth <= d:
+			header = i
+			r.rows[i].folded = 0
+		case !r.near(r.rows[i].s):
+			r.rows[i].hidden = true
+			if header >= 0 {
+				r.rows[header].folded++
+			}
+		}
+	}
+}
+
+// cutTail hides the rows furthest from the focus (or the start) until the rest
+// fits: the last resort for functions with hundreds of headers at one depth.
+func (r *renderer) cutTail() {
+	centre := 0
+	for i, row := range r.rows {
+		if r.o.Focus > 0 && row.s.Line <= r.o.Focus {
+			centre = i
+		}
+	}
+	lo, hi := 0, len(r.rows)
+	for lo+1 < hi {
+		mid := (lo + hi) / 2
+		if r.withinRadius(centre, mid); r.fits() {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	r.withinRadius(centre, lo)
+	r.note = fmt.Sprintf("only %d statements around line %d shown", lo, r.rows[centre].s.Line)
+}
+
+func (r *renderer) withinRadius(centre, radius int) {
+	for i := range r.rows {
+		far := i < centre-radius || i > centre+radius
+		r.rows[i].hidden = far || r.rows[i].plain && !r.near(r.rows[i].s)
+		r.rows[i].folded = 0
+	}
+}
+
+// focus hides what neither reaches the focus nor is reached from it: along
+// the graph, or in a data-flow view along the pairs.
+func (r *renderer) focus() {
+	s := r.v.Nearest(r.o.Focus)
+	if s == nil {
+		return
+	}
+	keep := map[*ir.Stmt]bool{s: true}
+	if r.o.DFG {
+		r.v.slice(s, keep)
+	} else {
+		r.v.paths(s, keep)
+	}
+	hidden := 0
+	for i := range r.rows {
+		if !keep[r.rows[i].s] {
+			r.rows[i].hidden = true
+			hidden++
+		}
+	}
+	if hidden > 0 {
+		r.note = fmt.Sprintf("focus %d: %d unrelated statements left out", s.Line, hidden)
+	}
+}
+
+// paths adds what control can pass before or after a statement.
+func (v *View) paths(s *ir.Stmt, keep map[*ir.Stmt]bool) {
+	for _, forward := range []bool{true, false} {
+		seen := map[int]bool{}
+		work := append([]int(nil), v.Graph.Instances[s.ID-1]...)
+		for len(work) > 0 {
+			p := &v.Graph.Points[work[len(work)-1]]
+			work = work[:len(work)-1]
+			if p.Stmt != nil {
+				keep[p.Stmt] = true
+			}
+			arcs := p.Out
+			if !forward {
+				arcs = p.In
+			}
+			for _, a := range arcs {
+				if !a.Virtual && !seen[a.To] {
+					seen[a.To] = true
+					work = append(work, a.To)
+				}
+			}
+		}
+	}
+}
+
+// slice adds what feeds a statement and what it feeds, along def-use pairs,
+// and the conditions that decide whether it runs.
+func (v *View) slice(s *ir.Stmt, keep map[*ir.Stmt]bool) {
+	for _, g := range v.Graph.Guards(s) {
+		keep[g.Header] = true
+	}
+	for _, forward := range []bool{true, false} {
+		work := []*ir.Stmt{s}
+		seen := map[*ir.Stmt]bool{s: true}
+		for len(work) > 0 {
+			at := work[len(work)-1]
+			work = work[:len(work)-1]
+			keep[at] = true
+			for _, p := range v.Chains.Pairs {
+				from, to := p.Def.Stmt, p.Use
+				if !forward {
+					from, to = to, from
+				}
+				if from == at && to != nil && !seen[to] {
+					seen[to] = true
+					work = append(work, to)
+				}
+			}
+		}
+	}
+}
+
+func (r *renderer) fits() bool { return Tokens(r.text()) <= r.o.Budget }
+
+func (r *renderer) text() string {
+	var b strings.Builder
+	b.WriteString(r.header())
+	for i := 0; i < len(r.rows); i++ {
+		if !r.rows[i].hidden {
+			b.WriteString(r.line(i))
+			continue
+		}
+		if i > 0 && r.rows[i-1].folded > 0 && r.rows[i-1].depth < r.rows[i].depth {
+			for i+1 < len(r.rows) && r.rows[i+1].hidden {
+				i++
+			}
+			continue
+		}
+		from, n := r.rows[i].s.Line, 1
+		for i+1 < len(r.rows) && r.rows[i+1].hidden {
+			i++
+			n++
+		}
+		fmt.Fprintf(&b, "%s ... %d\n", lines(from, r.rows[i].s.EndLine), n)
+	}
+	if r.note != "" {
+		fmt.Fprintf(&b, "(%s; focus=LINE or detail=full shows more)\n", r.note)
+	}
+	return b.String()
+}
+
+func lines(from, to int) string {
+	if from == to {
+		return strconv.Itoa(from)
+	}
+	return fmt.Sprintf("%d-%d", from, to)
+}
+
+// header is the line that says what is shown.
+func (r *renderer) header() string {
+	v := r.v
+	var b strings.Builder
+	b.WriteString(Name(v.Decl))
+	if k := v.Func.Kind; k != ir.FuncModule && k != ir.FuncClass {
+		names := make([]string, len(v.Func.Params))
+		for i, p := range v.Func.Params {
+			names[i] = p.Name
+		}
+		b.WriteString("(" + strings.Join(names, ", ") + ")")
+	}
+	fmt.Fprintf(&b, "  %s:%s", v.File.Source.Path, v.Range())
+	if r.o.DFG {
+		fmt.Fprintf(&b, "  dfg %d pairs\n", len(v.Chains.Pairs))
+	} else {
+		fmt.Fprintf(&b, "  cfg %d blocks %d edges\n", len(v.Graph.Blocks), len(v.Graph.Edges))
+	}
+	for _, e := range v.ParseErrors() {
+		fmt.Fprintf(&b, "unreadable: lines %s\n", lines(v.File.Source.Line(e.Start), v.File.Source.LastLine(e)))
+	}
+	return b.String()
+}
+
+// line is one statement with its edges or pairs.
+func (r *renderer) line(i int) string {
+	row := &r.rows[i]
+	s := row.s
+	text := Printable(r.v.File.Source.Text(s.Span))
+	if s.Kind == ir.KindOpaque {
+		text = "?? " + text
+	}
+	if row.short || s.Kind == ir.KindOpaque {
+		text = cutText(text)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d %s", s.Line, text)
+	var notes []string
+	if row.folded > 0 {
+		notes = append(notes, fmt.Sprintf("{%d}", row.folded))
+	}
+	if r.o.DFG {
+		notes = append(notes, r.v.pairNotes(s)...)
+	} else {
+		notes = append(notes, r.edgeNotes(i)...)
+	}
+	if s.Kind == ir.KindOpaque {
+		notes = append(notes, "unreadable: "+s.Reason)
+	}
+	if r.o.Mark == s.Line {
+		notes = append(notes, "<== here")
+	}
+	if len(notes) > 0 {
+		b.WriteString("  ")
+		b.WriteString(strings.Join(notes, " "))
+	}
+	b.WriteByte('\n')
+	return b.String()
+}
+
+// cutText keeps the first line of a text, and of that no more than 100 bytes.
+func cutText(text string) string {
+	short := text
+	if i := strings.IndexByte(short, '\n'); i >= 0 {
+		short = short[:i]
+	}
+	if len(short) > 100 {
+		short = short[:100]
+		for !utf8.ValidString(short) {
+			short = short[:len(short)-1]
+		}
+	}
+	if short != text {
+		short += " ..."
+	}
+	return short
+}
+
+// edgeNotes lists the edges out of a statement that do not simply go to the
+// next line shown.
+func (r *renderer) edgeNotes(i int) []string {
+	s := r.rows[i].s
+	g := r.v.Graph
+	blk := g.Blocks[g.BlockOf[s.ID-1]]
+	var next *ir.Stmt
+	for j := i + 1; j < len(r.rows); j++ {
+		if !r.rows[j].hidden {
+			next = r.rows[j].s
+			break
+		}
+		if r.rows[i].folded == 0 { // a collapsed run stands for its first statement
+			next = r.rows[j].s
+			break
+		}
+	}
+	var notes []string
+	if blk.Dead && s == blk.First() {
+		notes = append(notes, "dead")
+	}
+	if s != blk.Last() {
+		for k, t := range blk.Stmts {
+			if t == s && blk.Stmts[k+1] != next {
+				notes = append(notes, "->"+strconv.Itoa(blk.Stmts[k+1].Line))
+			}
+		}
+		return notes
+	}
+	for _, e := range g.Edges {
+		if e.From != blk.ID {
+			continue
+		}
+		if n := edgeNote(s, e, next); n != "" {
+			notes = append(notes, n)
+		}
+	}
+	return notes
+}
+
+// edgeNote is the text of one edge, "" where it goes without saying.
+func edgeNote(s *ir.Stmt, e cfg.Edge, next *ir.Stmt) string {
+	onward := e.ToStmt != nil && e.ToStmt == next
+	to := e.To
+	switch e.Role {
+	case cfg.Next:
+		switch {
+		case onward:
+			return ""
+		case to == cfg.ExitName:
+			return "exit"
+		}
+		return "->" + to
+	case cfg.True, cfg.Iter:
+		if onward {
+			return ""
+		}
+		return "T:" + to
+	case cfg.False, cfg.Done:
+		if s.Kind == ir.KindAssert && to == cfg.RaiseName {
+			return ""
+		}
+		return "F:" + to
+	case cfg.Return:
+		switch {
+		case to != cfg.ExitName:
+			return "->" + to
+		case s.Kind == ir.KindReturn:
+			return ""
+		}
+		return "return"
+	case cfg.Raise:
+		switch {
+		case s.Kind == ir.KindHandler:
+			return "F:" + to
+		case to != cfg.RaiseName:
+			return "raise:" + to
+		case s.Kind == ir.KindRaise:
+			return ""
+		}
+		return "raise"
+	case cfg.Break, cfg.Continue, cfg.Goto, cfg.Fallthrough:
+		return "->" + to
+	case cfg.Exception:
+		return "exc:" + to
+	case cfg.Case:
+		if onward {
+			return ""
+		}
+		return "case:" + to
+	}
+	return string(e.Role) + ":" + to
+}
+
+// pairNotes lists where a statement's uses come from and where its definitions
+// go. A question mark stands at what only may be defined.
+func (v *View) pairNotes(s *ir.Stmt) []string {
+	var notes []string
+	add := func(key string, line string, first bool) bool {
+		last := len(notes) - 1
+		if !first && last >= 0 && strings.HasPrefix(notes[last], key) {
+			notes[last] += "," + line
+			return false
+		}
+		notes = append(notes, key+line)
+		return false
+	}
+	first := true
+	for _, p := range v.Chains.Pairs {
+		if p.Use == s {
+			first = add("<"+v.PlaceName(p.Def.Place)+":", defLabel(p.Def.Stmt, p.Def.Line, p.Def.Kind, p.Def.May), first)
+		}
+	}
+	first = true
+	many := ""
+	for _, p := range v.Chains.Pairs {
+		if p.Def.Stmt == s {
+			if many == "" {
+				many = v.PlaceName(p.Def.Place)
+			} else if many != v.PlaceName(p.Def.Place) {
+				many = "*"
+			}
+		}
+	}
+	for _, d := range v.Chains.Defs {
+		if d.Stmt != s {
+			continue
+		}
+		key := ">"
+		if many == "*" {
+			key = ">" + v.PlaceName(d.Place) + ":"
+		}
+		for _, p := range v.Chains.Pairs {
+			if p.Def == d {
+				first = add(key, strconv.Itoa(p.Use.Line), first)
+			}
+		}
+	}
+	return notes
+}
+
+func defLabel(s *ir.Stmt, line int, kind ir.DefKind, may bool) string {
+	label := strconv.Itoa(line)
+	switch kind {
+	case ir.DefUnbound:
+		label = "unbound"
+	case ir.DefCapture:
+		label = "outside"
+	}
+	if may {
+		label += "?"
+	}
+	return label
+}
+
+// Printable replaces what must not reach a terminal or a log: control
+// characters other than line breaks and tabs, and bytes that are no UTF-8.
+func Printable(s string) string {
+	clean := true
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c < ' ' && c != '\n' && c != '\t' || c >= 0x7f {
+			clean = false
+			break
+		}
+	}
+	if clean {
+		return s
+	}
+	return strings.Map(func(c rune) rune {
+		switch {
+		case c == '\n', c == '\t':
+			return c
+		case c == '\r':
+			return -1
+		case c < ' ', c >= 0x7f && c < 0xa0, c >= 0x202a && c <= 0x202e, c >= 0x2066 && c <= 0x2069, c == utf8.RuneError:
+			return '\uFFFD'
+		}
+		return c
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+}
