@@ -145,3 +145,18 @@ func (c *Cond) String() string {
 	}
 	return c.Text
 }
+
+// Operands are the parts of a condition joined by its outermost and/or, each
+// in both its forms: what another condition may have taken over.
+func (c *Cond) Operands() map[string]bool {
+	n := c.normal(false)
+	parts := []*Cond{n}
+	if n.Op == CondAnd || n.Op == CondOr {
+		parts = n.Kids
+	}
+	out := map[string]bool{}
+	for _, p := range parts {
+		out[p.Positive().String()] = true
+	}
+	return out
+}

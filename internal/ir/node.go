@@ -1,5 +1,7 @@
 package ir
 
+import "strings"
+
 // StmtOf is the ordinary statement of a node: its header where it is compound,
 // nil for a Try or Config, which have none of their own.
 func StmtOf(n Node) *Stmt {
@@ -92,4 +94,112 @@ func walk(nodes []Node, depth int, fn func(*Stmt, int)) {
 			fn(StmtOf(n), depth)
 		}
 	}
+}
+
+// Completes reports whether control can fall off the end of a sequence, as far
+// as its structure tells: calls are taken to come back.
+func Completes(nodes []Node) bool {
+	for _, n := range nodes {
+		if !completes(n) {
+			return false
+		}
+	}
+	return true
+}
+
+func completes(n Node) bool {
+	switch n := n.(type) {
+	case *Return, *Throw, *Jump:
+		return false
+	case *If:
+		return Completes(n.Then) || Completes(n.Else)
+	case *Loop:
+		return !(n.Kind == Forever || n.Kind == For && n.S.Cond == nil) || breaks(n.Body, n.Label)
+	case *Match:
+		for _, c := range n.Cases {
+			if Completes(c.Body) {
+				return true
+			}
+		}
+		return len(n.Cases) == 0 || !n.Cases[len(n.Cases)-1].Irrefutable
+	case *Try:
+		if len(n.Finally) > 0 && !Completes(n.Finally) {
+			return false
+		}
+		if Completes(n.Body) && Completes(n.Else) {
+			return true
+		}
+		for _, h := range n.Handlers {
+			if Completes(h.Body) {
+				return true
+			}
+		}
+		return false
+	case *Scope:
+		return n.Suppress || Completes(n.Body)
+	}
+	return true
+}
+
+// breaks reports whether some break leaves the loop around these statements.
+func breaks(nodes []Node, label string) bool {
+	for _, n := range nodes {
+		switch n := n.(type) {
+		case *Jump:
+			if n.S.Kind == KindBreak && (n.Label == "" || n.Label == label) || n.S.Kind == KindGoto {
+				return true
+			}
+		case *If:
+			if breaks(n.Then, label) || breaks(n.Else, label) {
+				return true
+			}
+		case *Loop:
+			if breaks(n.Else, label) || label != "" && breaks(n.Body, label) {
+				return true
+			}
+		case *Switch:
+			if label != "" && breaks(n.Body, label) {
+				return true
+			}
+		case *Match:
+			for _, c := range n.Cases {
+				if breaks(c.Body, label) {
+					return true
+				}
+			}
+		case *Try:
+			if breaks(n.Body, label) || breaks(n.Else, label) || breaks(n.Finally, label) {
+				return true
+			}
+			for _, h := range n.Handlers {
+				if breaks(h.Body, label) {
+					return true
+				}
+			}
+		case *Scope:
+			if breaks(n.Body, label) {
+				return true
+			}
+		case *Config:
+			for _, a := range n.Arms {
+				if breaks(a.Body, label) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// Condition is the text of what a header tests, without its keyword: of an if
+// or while the condition, of a foreach what follows `for`, of a handler its
+// type. It is "" for a statement that tests nothing.
+func (s *Stmt) Condition() string {
+	switch s.Kind {
+	case KindIf, KindWhile, KindFor, KindForeach, KindDo, KindSwitch, KindCase, KindMatch, KindWith, KindHandler, KindAssert:
+		if i := strings.IndexByte(s.Text, ' '); i >= 0 {
+			return s.Text[i+1:]
+		}
+	}
+	return ""
 }
