@@ -66,9 +66,7 @@ func OpenIndex(ctx context.Context, path, root string) (ix *Index, note string, 
 	}
 	ix, err = openIndexFile(ctx, path, root)
 	if Unreadable(err) {
-		for _, suffix := range []string{"", "-wal", "-shm"} {
-			os.Remove(path + suffix)
-		}
+		DropIndex(path)
 		ix, err = openIndexFile(ctx, path, root)
 		note = "the index could not be read and is built anew"
 	}
@@ -370,4 +368,11 @@ func (ix *Index) Bytes(ctx context.Context) (int64, error) {
 	var n int64
 	err := ix.db.QueryRowContext(ctx, "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()").Scan(&n)
 	return n, err
+}
+
+// DropIndex deletes an index file, for it to be built anew.
+func DropIndex(path string) {
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		os.Remove(path + suffix)
+	}
 }

@@ -30,7 +30,7 @@ type Symbol struct {
 // shared and suffix give the qualified name from the one before; nameRef is
 // len<<1 where the name is its end, else len<<1|1 and the name.
 func encodeOutline(symbols []Symbol) []byte {
-	var b []byte
+	b := []byte{} // not nil: an empty outline is one too
 	num := func(n int) { b = binary.AppendUvarint(b, uint64(n)) }
 	str := func(s string) { num(len(s)); b = append(b, s...) }
 	kinds := map[string]int{}
