@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	sitter "github.com/smacker/go-tree-sitter"
 
@@ -103,7 +104,7 @@ func (g *Grammar) Parse(ctx context.Context, data []byte, enter func(kind string
 		return nil, ErrTooLarge
 	}
 	p := g.parsers.Get().(*sitter.Parser)
-	tree, err := p.ParseCtx(ctx, nil, data)
+	tree, err := parseInSlices(ctx, p, data)
 	if err != nil {
 		p.Reset() // else it would resume this text at its next call
 		g.parsers.Put(p)
@@ -112,6 +113,25 @@ func (g *Grammar) Parse(ctx context.Context, data []byte, enter func(kind string
 	g.parsers.Put(p)
 	defer tree.Close()
 	return g.convert(tree, enter), nil
+}
+
+// slice is how long the parser runs before it looks whether it is still wanted.
+const slice = 20 * time.Millisecond
+
+// parseInSlices parses with a time limit and resumes until it is done. The
+// binding's own cancellation is not used: a context that ends just after a
+// parse leaves its flag set, and every later parse of that parser fails.
+func parseInSlices(ctx context.Context, p *sitter.Parser, data []byte) (*sitter.Tree, error) {
+	p.SetOperationLimit(int(slice.Microseconds()))
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		tree, err := p.ParseCtx(context.Background(), nil, data)
+		if !errors.Is(err, sitter.ErrOperationLimit) {
+			return tree, err
+		}
+	}
 }
 
 // convert walks the tree once with a cursor, without recursion: the nesting of

@@ -1,0 +1,80 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"flowplan/internal/lang"
+	"flowplan/internal/source"
+	"flowplan/internal/store"
+	"flowplan/internal/syntax"
+)
+
+func hash(data []byte) string { return source.Hash(data)[:32] }
+
+// outline parses a file just far enough to list what it defines. The error is
+// the reason to skip it. A language that panics on a file costs that file.
+func (ix *Index) outline(ctx context.Context, path string, data []byte) (language string, symbols []store.Symbol, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			symbols, err = nil, fmt.Errorf("cannot be outlined: %v; please report this file", p)
+		}
+	}()
+	l := ix.cfg.Languages.ForPath(path, data[:min(len(data), lang.HeadBytes)])
+	if l == nil {
+		return "", nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, ix.cfg.Limits.FileTime)
+	defer cancel()
+	_, decls, err := Outline(ctx, l, path, data, ix.readFile)
+	switch {
+	case errors.Is(err, syntax.ErrTooLarge):
+		return l.Name, nil, err
+	case ctx.Err() != nil:
+		return l.Name, nil, fmt.Errorf("not parsed within %s", ix.cfg.Limits.FileTime)
+	case err != nil:
+		return l.Name, nil, err
+	}
+	return l.Name, toSymbols(l, path, decls), nil
+}
+
+func (ix *Index) readFile(path string) ([]byte, error) {
+	rel, ok := ix.cfg.FS.Rel(path)
+	if !ok {
+		return nil, fmt.Errorf("read %q: expected a path inside the root", path)
+	}
+	data, _, err := ix.cfg.FS.Read(rel, ix.cfg.Limits.FileBytes)
+	return data, err
+}
+
+// Outline parses text with a pruned tree and lists its definitions.
+func Outline(ctx context.Context, l *lang.Language, path string, data []byte, readFile func(string) ([]byte, error)) (*source.File, []*lang.Decl, error) {
+	text := data
+	if l.Prepare != nil {
+		text = l.Prepare(data, readFile)
+	}
+	root, err := l.Grammar.Parse(ctx, text, l.Enter)
+	if err != nil {
+		return nil, nil, err
+	}
+	f := source.New(path, text)
+	return f, l.Outline(f, root), nil
+}
+
+func toSymbols(l *lang.Language, path string, decls []*lang.Decl) []store.Symbol {
+	symbols := make([]store.Symbol, len(decls))
+	for i, d := range decls {
+		name := d.Name
+		if inner, ok := strings.CutPrefix(name, "<class "); ok { // looked up as the class's name
+			name = strings.TrimSuffix(inner, ">")
+		}
+		symbols[i] = store.Symbol{
+			Path: path, Language: l.Name, Name: name, QualifiedName: d.QualifiedName, Ordinal: max(d.Ordinal, 1),
+			Kind: string(d.Kind), Line: d.Line, EndLine: d.EndLine, Parent: d.Parent,
+			Test: l.IsTest != nil && l.IsTest(path, d.QualifiedName),
+		}
+	}
+	return symbols
+}

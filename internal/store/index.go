@@ -1,0 +1,378 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+)
+
+const (
+	indexVersion     = 1
+	indexVersionText = "1"
+)
+
+const indexSchema = `
+CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+CREATE TABLE files(
+	id INTEGER PRIMARY KEY,
+	path TEXT NOT NULL UNIQUE,
+	language TEXT NOT NULL,
+	size INTEGER NOT NULL, mtime INTEGER NOT NULL, ctime INTEGER NOT NULL, ino INTEGER NOT NULL,
+	checked INTEGER NOT NULL,
+	hash TEXT NOT NULL,
+	skipped TEXT NOT NULL,
+	symbols INTEGER NOT NULL);
+CREATE TABLE outlines(file INTEGER PRIMARY KEY, data BLOB NOT NULL);
+CREATE TABLE names(name INTEGER NOT NULL, file INTEGER NOT NULL, PRIMARY KEY(name, file)) WITHOUT ROWID;
+`
+
+// File is what the index knows of one file.
+type File struct {
+	Path     string
+	Language string // "" for a file of no language, kept so that it is not looked at again
+	Size     int64
+	Mtime    int64
+	Ctime    int64
+	Ino      uint64
+	Checked  int64  // when the content was last read, in nanoseconds since 1970
+	Hash     string // of the content
+	Skipped  string // why it has no symbols, or ""
+	Symbols  int
+}
+
+// Update is a change of one file's record. Symbols replace the earlier ones,
+// unless KeepSymbols.
+type Update struct {
+	File
+	Symbols     []Symbol
+	KeepSymbols bool
+}
+
+// Index is the index database of one work tree.
+type Index struct {
+	db     *sql.DB
+	Memory bool // nothing is kept when the process ends
+}
+
+// OpenIndex opens the index in path. One that cannot be read is built anew;
+// where it cannot be written the index is in memory and note says why.
+func OpenIndex(ctx context.Context, path, root string) (ix *Index, note string, err error) {
+	if path == "" {
+		ix, err = OpenMemoryIndex(ctx, root)
+		return ix, "", err
+	}
+	ix, err = openIndexFile(ctx, path, root)
+	if Unreadable(err) {
+		DropIndex(path)
+		ix, err = openIndexFile(ctx, path, root)
+		note = "the index could not be read and is built anew"
+	}
+	if err == nil || ctx.Err() != nil {
+		return ix, note, err
+	}
+	note = fmt.Sprintf("the index is kept in memory: cannot write %s (%v); set FLOWPLAN_HOME to a directory that can be written", path, err)
+	ix, err = OpenMemoryIndex(ctx, root)
+	return ix, note, err
+}
+
+// OpenMemoryIndex makes an index that ends with the process.
+func OpenMemoryIndex(ctx context.Context, root string) (*Index, error) {
+	db, err := open(ctx, "", "")
+	if err != nil {
+		return nil, fmt.Errorf("open index in memory: %w", err)
+	}
+	if err := create(ctx, db, indexSchema, indexVersion, root); err != nil {
+		db.Close()
+		return nil, fmt.Errorf("open index in memory: %w", err)
+	}
+	return &Index{db: db, Memory: true}, nil
+}
+
+func openIndexFile(ctx context.Context, path, root string) (*Index, error) {
+	if err := makePrivate(path); err != nil {
+		return nil, err
+	}
+	db, err := open(ctx, path, "NORMAL")
+	if err != nil {
+		return nil, err
+	}
+	v, err := version(ctx, db)
+	if err == nil && v == 0 {
+		err = create(ctx, db, indexSchema, indexVersion, root)
+	} else if err == nil && v != indexVersion {
+		err = errDamaged
+	}
+	if err == nil { // a read of each table finds most damage; the rest shows at use
+		_, err = db.ExecContext(ctx, "SELECT count(*) FROM (SELECT 1 FROM files LIMIT 1), (SELECT 1 FROM outlines LIMIT 1), (SELECT 1 FROM names LIMIT 1)")
+		if err != nil && !Unwritable(err) && ctx.Err() == nil && !isBusy(err) {
+			err = errDamaged
+		}
+	}
+	if err != nil {
+		db.Close()
+		return nil, err
+	}
+	return &Index{db: db}, nil
+}
+
+// Close ends the use of the database.
+func (ix *Index) Close() error { return ix.db.Close() }
+
+// Files lists every file known, by path.
+func (ix *Index) Files(ctx context.Context) (map[string]File, error) {
+	rows, err := ix.db.QueryContext(ctx, "SELECT path, language, size, mtime, ctime, ino, checked, hash, skipped, symbols FROM files")
+	list, err := collect(rows, err, scanFile)
+	if err != nil {
+		return nil, fmt.Errorf("read index: %w", err)
+	}
+	files := make(map[string]File, len(list))
+	for _, f := range list {
+		files[f.Path] = f
+	}
+	return files, nil
+}
+
+// File is the record of one file, if there is one.
+func (ix *Index) File(ctx context.Context, path string) (File, bool, error) {
+	rows, err := ix.db.QueryContext(ctx, "SELECT path, language, size, mtime, ctime, ino, checked, hash, skipped, symbols FROM files WHERE path = ?", path)
+	list, err := collect(rows, err, scanFile)
+	if err != nil {
+		return File{}, false, fmt.Errorf("read index: %w", err)
+	}
+	if len(list) == 0 {
+		return File{}, false, nil
+	}
+	return list[0], true, nil
+}
+
+func scanFile(rows *sql.Rows) (File, error) {
+	var f File
+	var ino int64
+	err := rows.Scan(&f.Path, &f.Language, &f.Size, &f.Mtime, &f.Ctime, &ino, &f.Checked, &f.Hash, &f.Skipped, &f.Symbols)
+	f.Ino = uint64(ino)
+	return f, err
+}
+
+// Write makes all changes or none.
+func (ix *Index) Write(ctx context.Context, updates []Update, removed []string) error {
+	if len(updates) == 0 && len(removed) == 0 {
+		return nil
+	}
+	err := inTx(ctx, ix.db, func(tx *sql.Tx) error {
+		w, err := newWriter(ctx, tx)
+		if err != nil {
+			return err
+		}
+		for _, path := range removed {
+			if err := w.remove(path); err != nil {
+				return err
+			}
+		}
+		for _, u := range updates {
+			if err := w.update(u); err != nil {
+				return err
+			}
+		}
+		return w.flush()
+	})
+	if err != nil {
+		return fmt.Errorf("write index: %w", err)
+	}
+	return nil
+}
+
+type writer struct {
+	ctx                                            context.Context
+	find, oldData, put, outline, addName, dropName *sql.Stmt
+	dropFile, dropOutline, touch                   *sql.Stmt
+	added                                          []nameRow
+}
+
+type nameRow struct{ name, file int64 }
+
+func newWriter(ctx context.Context, tx *sql.Tx) (*writer, error) {
+	w := &writer{ctx: ctx}
+	for stmt, text := range map[**sql.Stmt]string{
+		&w.find:    "SELECT id FROM files WHERE path = ?",
+		&w.oldData: "SELECT data FROM outlines WHERE file = ?",
+		&w.put: `INSERT INTO files(path, language, size, mtime, ctime, ino, checked, hash, skipped, symbols) VALUES(?,?,?,?,?,?,?,?,?,?)
+			ON CONFLICT(path) DO UPDATE SET language=excluded.language, size=excluded.size, mtime=excluded.mtime, ctime=excluded.ctime,
+			ino=excluded.ino, checked=excluded.checked, hash=excluded.hash, skipped=excluded.skipped, symbols=excluded.symbols RETURNING id`,
+		&w.touch:       "UPDATE files SET size=?, mtime=?, ctime=?, ino=?, checked=? WHERE path=? AND hash=?",
+		&w.outline:     "INSERT OR REPLACE INTO outlines(file, data) VALUES(?, ?)",
+		&w.addName:     "INSERT OR IGNORE INTO names(name, file) VALUES(?, ?)",
+		&w.dropName:    "DELETE FROM names WHERE name = ? AND file = ?",
+		&w.dropFile:    "DELETE FROM files WHERE id = ?",
+		&w.dropOutline: "DELETE FROM outlines WHERE file = ?",
+	} {
+		s, err := tx.PrepareContext(ctx, text) // closed with the transaction
+		if err != nil {
+			return nil, err
+		}
+		*stmt = s
+	}
+	return w, nil
+}
+
+func (w *writer) remove(path string) error {
+	var id int64
+	err := w.find.QueryRowContext(w.ctx, path).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := w.dropNames(id); err != nil {
+		return err
+	}
+	if _, err := w.dropOutline.ExecContext(w.ctx, id); err != nil {
+		return err
+	}
+	_, err = w.dropFile.ExecContext(w.ctx, id)
+	return err
+}
+
+// dropNames takes the names of a file's present outline out.
+func (w *writer) dropNames(id int64) error {
+	var data []byte
+	err := w.oldData.QueryRowContext(w.ctx, id).Scan(&data)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	symbols, err := decodeOutline(data, "", "")
+	if err != nil {
+		return err
+	}
+	for _, key := range nameKeys(symbols) {
+		if _, err := w.dropName.ExecContext(w.ctx, key, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func nameKeys(symbols []Symbol) []int64 {
+	seen := make(map[int64]bool, len(symbols))
+	var keys []int64
+	for _, s := range symbols {
+		k := nameKey(s.Name)
+		if !seen[k] {
+			seen[k] = true
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+func (w *writer) update(u Update) error {
+	f := u.File
+	if u.KeepSymbols {
+		_, err := w.touch.ExecContext(w.ctx, f.Size, f.Mtime, f.Ctime, int64(f.Ino), f.Checked, f.Path, f.Hash)
+		return err
+	}
+	var id int64
+	err := w.find.QueryRowContext(w.ctx, f.Path).Scan(&id)
+	if err == nil {
+		err = w.dropNames(id)
+	} else if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
+	err = w.put.QueryRowContext(w.ctx, f.Path, f.Language, f.Size, f.Mtime, f.Ctime, int64(f.Ino), f.Checked, f.Hash, f.Skipped, len(u.Symbols)).Scan(&id)
+	if err != nil {
+		return err
+	}
+	if _, err := w.outline.ExecContext(w.ctx, id, encodeOutline(u.Symbols)); err != nil {
+		return err
+	}
+	for _, key := range nameKeys(u.Symbols) {
+		w.added = append(w.added, nameRow{key, id})
+	}
+	return nil
+}
+
+// flush writes the names in key order: pages fill up instead of splitting.
+func (w *writer) flush() error {
+	sortNames(w.added)
+	for _, n := range w.added {
+		if _, err := w.addName.ExecContext(w.ctx, n.name, n.file); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Named lists the symbols of that name, in any case, over all files.
+func (ix *Index) Named(ctx context.Context, name string) ([]Symbol, error) {
+	all, err := ix.outlines(ctx, "JOIN names n ON n.file = f.id WHERE n.name = ?", nameKey(name))
+	if err != nil {
+		return nil, err
+	}
+	var out []Symbol
+	for _, s := range all {
+		if strings.EqualFold(s.Name, name) {
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
+// Outline lists the symbols of one file in order of line.
+func (ix *Index) Outline(ctx context.Context, path string) ([]Symbol, error) {
+	return ix.outlines(ctx, "WHERE f.path = ?", path)
+}
+
+// Symbols lists every symbol of every file.
+func (ix *Index) Symbols(ctx context.Context) ([]Symbol, error) { return ix.outlines(ctx, "") }
+
+func (ix *Index) outlines(ctx context.Context, where string, args ...any) ([]Symbol, error) {
+	rows, err := ix.db.QueryContext(ctx, "SELECT f.path, f.language, o.data FROM files f JOIN outlines o ON o.file = f.id "+where+" ORDER BY f.path", args...)
+	parts, err := collect(rows, err, func(rows *sql.Rows) ([]Symbol, error) {
+		var path, language string
+		var data []byte
+		if err := rows.Scan(&path, &language, &data); err != nil {
+			return nil, err
+		}
+		return decodeOutline(data, path, language)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read index: %w", err)
+	}
+	var out []Symbol
+	for _, p := range parts {
+		out = append(out, p...)
+	}
+	return out, nil
+}
+
+// Totals counts the files that have a language, and their symbols.
+func (ix *Index) Totals(ctx context.Context) (files, symbols int, err error) {
+	err = ix.db.QueryRowContext(ctx, "SELECT count(*), coalesce(sum(symbols), 0) FROM files WHERE language <> '' AND skipped = ''").Scan(&files, &symbols)
+	if err != nil {
+		err = fmt.Errorf("read index: %w", err)
+	}
+	return files, symbols, err
+}
+
+// Bytes is the size of the database.
+func (ix *Index) Bytes(ctx context.Context) (int64, error) {
+	var n int64
+	err := ix.db.QueryRowContext(ctx, "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()").Scan(&n)
+	return n, err
+}
+
+// DropIndex deletes an index file, for it to be built anew.
+func DropIndex(path string) {
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		os.Remove(path + suffix)
+	}
+}
