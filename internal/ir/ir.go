@@ -336,6 +336,7 @@ const (
 	Foreach
 	Forever // a header whose condition is a true constant
 	Once    // do {} while (0)
+	Never   // a header whose condition is a false constant: while False
 )
 
 func (*Simple) node()    {}
