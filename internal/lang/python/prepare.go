@@ -1,0 +1,289 @@
+package python
+
+import "bytes"
+
+// prepare writes newer Python in the words of the grammar, byte for byte: the
+// tree then has the right shape, and whoever reads a token looks at the file to
+// see what it was.
+//
+//	t"..."                 f"..."
+//	except A, B, C:        except A| B| C:
+//	except *A:             except* A:
+//	class C[T = int]:      class C[T | int]:
+func prepare(data []byte) []byte {
+	s := scanner{data: data}
+	var out []byte
+	set := func(i int, c byte) {
+		if out == nil {
+			out = bytes.Clone(data)
+		}
+		out[i] = c
+	}
+	s.onPrefix = func(start, quote int) {
+		for i := start; i < quote; i++ {
+			if data[i]|0x20 == 't' {
+				set(i, 'f')
+			}
+		}
+	}
+	s.onLine = func(start int) { prepareLine(data, start, set) }
+	s.scan()
+	if out == nil {
+		return data
+	}
+	return out
+}
+
+func prepareLine(data []byte, start int, set func(int, byte)) {
+	word, at := nextWord(data, start)
+	switch word {
+	case "except":
+		prepareExcept(data, at, set)
+	case "type":
+		// type(x).y = z is no alias: the word gets a capital
+		if next, _ := nextWord(data, at); next == "" {
+			set(at-len(word), 'T')
+			return
+		}
+		_, at = nextWord(data, at)
+		prepareAfterName(data, at, set)
+	case "async":
+		if word, at = nextWord(data, at); word != "def" {
+			return
+		}
+		fallthrough
+	case "def", "class":
+		_, at = nextWord(data, at)
+		prepareAfterName(data, at, set)
+	}
+}
+
+func prepareAfterName(data []byte, at int, set func(int, byte)) {
+	for at < len(data) && (data[at] == ' ' || data[at] == '\t') {
+		at++
+	}
+	if at < len(data) && data[at] == '[' {
+		prepareTypeParams(data, at, set)
+	}
+}
+
+func nextWord(data []byte, at int) (string, int) {
+	for at < len(data) && (data[at] == ' ' || data[at] == '\t') {
+		at++
+	}
+	start := at
+	for at < len(data) && isWord(data[at]) {
+		at++
+	}
+	return string(data[start:at]), at
+}
+
+// prepareExcept puts bars for the commas that the grammar does not know: it
+// reads one comma, as in Python 2, and none after except*.
+func prepareExcept(data []byte, at int, set func(int, byte)) {
+	group := false
+	i := at
+	for i < len(data) && (data[i] == ' ' || data[i] == '\t') {
+		i++
+	}
+	if i < len(data) && data[i] == '*' {
+		group = true
+		if i > at {
+			set(at, '*')
+			set(i, ' ')
+		}
+		i++
+	}
+	depth := 0
+	var commas []int
+	for ; i < len(data); i++ {
+		switch c := data[i]; {
+		case c == '(' || c == '[' || c == '{':
+			depth++
+		case c == ')' || c == ']' || c == '}':
+			depth--
+		case c == ',' && depth == 0:
+			commas = append(commas, i)
+		case c == '#' || c == '\n' && depth == 0 || c == '"' || c == '\'':
+			return
+		case c == ':' && depth == 0:
+			if group || len(commas) > 1 {
+				for _, k := range commas {
+					set(k, '|')
+				}
+			}
+			return
+		}
+	}
+}
+
+// prepareTypeParams puts a bar for the equals sign of a default.
+func prepareTypeParams(data []byte, at int, set func(int, byte)) {
+	depth := 0
+	var equals []int
+	for i := at; i < len(data); i++ {
+		switch c := data[i]; c {
+		case '[', '(', '{':
+			depth++
+		case ')', ']', '}':
+			depth--
+			if depth == 0 {
+				for _, k := range equals {
+					set(k, '|')
+				}
+				return
+			}
+		case '=':
+			if depth != 1 || i+1 < len(data) && data[i+1] == '=' {
+				return
+			}
+			equals = append(equals, i)
+		}
+	}
+}
+
+// scanner finds strings and the starts of logical lines. Brackets left open do
+// not hold it up: a line that begins with a keyword of a statement is a new one.
+type scanner struct {
+	data     []byte
+	unclosed bool                   // the string just reported has no end
+	onPrefix func(start, quote int) // the letters before a string's quote
+	onString func(start, end int)
+	onLine   func(start int) // first byte of a physical line that is not in a string
+}
+
+func (s *scanner) scan() {
+	d := s.data
+	lineStart := true
+	for i := 0; i < len(d); {
+		if lineStart {
+			lineStart = false
+			for i < len(d) && (d[i] == ' ' || d[i] == '\t' || d[i] == '\f') {
+				i++
+			}
+			if s.onLine != nil && i < len(d) {
+				switch d[i] {
+				case 'e', 'd', 'c', 't', 'a':
+					s.onLine(i)
+				}
+			}
+			continue
+		}
+		switch c := d[i]; {
+		case c == '\n':
+			lineStart = true
+			i++
+		case c == '#':
+			n := bytes.IndexByte(d[i:], '\n')
+			if n < 0 {
+				return
+			}
+			i += n
+		case c == '"' || c == '\'':
+			i = s.str(i, i, 0)
+		case isWord(c):
+			start := i
+			for i < len(d) && isWord(d[i]) {
+				i++
+			}
+			if i < len(d) && (d[i] == '"' || d[i] == '\'') && i-start <= 2 && isPrefix(d[start:i]) {
+				i = s.str(start, i, 0)
+			}
+		default:
+			i++
+		}
+	}
+}
+
+func isPrefix(w []byte) bool {
+	for _, c := range w {
+		switch c | 0x20 {
+		case 'r', 'b', 'u', 'f', 't':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// str skips a string whose quote is at i and gives where it ends. One that is
+// not closed ends with its line, or with the file.
+func (s *scanner) str(start, i, depth int) int {
+	d := s.data
+	if s.onPrefix != nil && start < i {
+		s.onPrefix(start, i)
+	}
+	format := bytes.ContainsAny(d[start:i], "fFtT")
+	raw := bytes.ContainsAny(d[start:i], "rR")
+	q := d[i]
+	n := 1
+	if i+2 < len(d) && d[i+1] == q && d[i+2] == q {
+		n = 3
+	}
+	end := func(at int, unclosed bool) int {
+		s.unclosed = unclosed
+		if s.onString != nil && depth == 0 {
+			s.onString(start, at)
+		}
+		return at
+	}
+	for i += n; i < len(d); {
+		switch c := d[i]; {
+		case c == '\\':
+			i += 2 // in a raw string, too, a quote after a backslash does not end it
+		case c == q && (n == 1 || i+2 < len(d) && d[i+1] == q && d[i+2] == q):
+			return end(i+n, false)
+		case c == '\n' && n == 1:
+			return end(i, true)
+		case c == '{' && format && depth < 20:
+			if i+1 < len(d) && d[i+1] == '{' {
+				i += 2
+				continue
+			}
+			i = s.braces(i+1, depth, q, n, raw)
+		default:
+			i++
+		}
+	}
+	return end(len(d), true)
+}
+
+// braces skips the expression in an f-string and what is nested in it.
+func (s *scanner) braces(i, depth int, q byte, n int, raw bool) int {
+	d := s.data
+	open := 1
+	spec := false
+	for i < len(d) {
+		switch c := d[i]; {
+		case c == '{' || c == '[' || c == '(':
+			open++
+			i++
+		case c == '}' || c == ']' || c == ')':
+			open--
+			i++
+			if open <= 0 {
+				return i
+			}
+		case c == '\n' && n == 1:
+			return i
+		case c == ':' && open == 1:
+			spec = true
+			i++
+		case (c == '"' || c == '\'') && (spec || c == q && n == 3 && i+2 < len(d) && d[i+1] == q && d[i+2] == q):
+			return i // the string ends here, whatever is missing
+		case c == '"' || c == '\'':
+			i = s.str(i, i, depth+1)
+		case isWord(c):
+			start := i
+			for i < len(d) && isWord(d[i]) {
+				i++
+			}
+			if i < len(d) && (d[i] == '"' || d[i] == '\'') && i-start <= 2 && isPrefix(d[start:i]) {
+				i = s.str(start, i, depth+1)
+			}
+		default:
+			i++
+		}
+	}
+	return i
+}
