@@ -38,11 +38,12 @@ NORMALISATIONS = [
      "they are no statement; what they do to variables counts as a kill"),
     ("resumption", "the rest of return, break and continue after the copy of a finally is transparent",
      "the design's finally leaves straight to where the jump goes"),
-    ("except*", "an exception in an except* body leaves as if the handlers that follow were not there",
-     "design: a raise in any body leaves with role raise"),
-    ("plain roles", "next, loop, break, continue are one class; so is a return that is resumed from "
-     "one finally into another",
-     "bytecode has only jumps"),
+    ("except*", "an exception in an except* body leaves as if the handlers that follow were not there; "
+     "the end of the last body does not raise what is left of the group",
+     "design: a raise in any body leaves with role raise, the last body goes to what follows"),
+    ("plain roles", "next, loop, break, continue are one class, and so is a return that is resumed "
+     "after a finally",
+     "bytecode has only jumps, and a resumed return no instruction of its own in 3.11"),
     ("comprehension variables", "are renamed apart and left out",
      "from 3.12 on they are fast locals of the function"),
 ]
@@ -150,7 +151,7 @@ class Flow:
         self.read_labels()
         self.mark_with_exits()
         self.mark_clean_ups()
-        self.redirect_group_handlers()
+        self.find_group_ends()
         self.raises = self.read_raises()
         self.reach()
 
@@ -229,8 +230,7 @@ class Flow:
         """Exception-table targets that are no handler, and the unbinding of names."""
         for target in set(self.caught) - {RAISE}:
             if self.names[target] != "PUSH_EXC_INFO" and self.names[target] not in INTERNAL_HANDLERS:
-                for k in closure([target], lambda k: [to for to in self.normal[k] if to != EXIT]):
-                    self.sid[k] = None
+                self.mark_clean_up(target)
         self.unbinds = set()
         for k in range(len(self.ins) - 1):
             pair = self.names[k], self.names[k + 1]
@@ -238,8 +238,34 @@ class Flow:
                 if k and self.names[k - 1] == "LOAD_CONST" and self.ins[k - 1].argval is None:
                     self.unbinds.add(k)
 
-    def redirect_group_handlers(self):
-        """Exceptions in the body of an except* skip the handlers that follow."""
+    def mark_clean_up(self, k):
+        """A clean-up runs straight into its re-raise. That of an except* body is to
+        collect the exception and go on to the next handler: it re-raises instead."""
+        while self.names[k] not in ENDS and not is_unconditional(self.names[k]):
+            self.sid[k] = None
+            if self.names[k] == "LIST_APPEND":
+                self.names[k], self.normal[k] = "RERAISE", []
+            k += 1
+
+    def find_group_ends(self):
+        """Where except* is over: what is left of the group is raised, or nothing is."""
+        self.group_ends = set()
+        for k, ins in enumerate(self.ins):
+            if "PREP_RERAISE_STAR" in (ins.opname, ins.argrepr.removeprefix("INTRINSIC_")):
+                while not self.names[k].startswith("POP_JUMP"):
+                    k += 1
+                self.group_ends.add(k)
+
+    def onwards(self, k, origin):
+        """Where a transparent instruction goes on to, coming from a statement."""
+        if k not in self.group_ends or origin is None or isinstance(self.node(origin), ast.ExceptHandler):
+            return self.normal[k]
+        return [to for to in self.normal[k] if not self.is_straight_to_reraise(to)]
+
+    def is_straight_to_reraise(self, k):
+        while not is_jump(self.names[k]) and self.names[k] not in ENDS:
+            k += 1
+        return self.names[k] == "RERAISE"
 
     def read_raises(self):
         may = {sid: may_raise(stmt) for sid, stmt in self.unit.stmts.items()}
@@ -267,50 +293,51 @@ class Flow:
 
     def resumes(self, origin, sid):
         """Whether an instruction of a jump is its rest after a finally that `origin` is in."""
-        return origin is not None and bool(self.inside.get(origin, ()) & self.inside.get(("jump", sid), frozenset()))
+        return origin is not None and bool(self.inside.get(origin, frozenset()) & self.inside.get(("jump", sid), frozenset()))
 
     def statements_after(self, starts, origin):
-        """(statement or pseudo node, past a re-raise, past a resumed return) seen
-        first from these instructions."""
-        found, stack, seen = set(), [(k, False, False) for k in starts], set()
+        """(statement or pseudo node, past a re-raise) seen first from these instructions."""
+        found, stack, seen = set(), [(k, False) for k in starts], set()
         while stack:
             state = stack.pop()
             if state in seen:
                 continue
             seen.add(state)
-            k, reraised, returned = state
+            k, reraised = state
             if k in (EXIT, RAISE):
                 found.add(state)
                 continue
             sid = self.sid[k]
             if sid is not None and not self.resumes(origin, sid):
-                found.add((sid, reraised, returned))
+                found.add((sid, reraised))
                 continue
-            returned = returned or (sid is not None and isinstance(self.node(sid), ast.Return))
-            if self.names[k] in ("RERAISE", "RAISE_VARARGS"):
-                stack.append((self.caught[k], True, returned))
-            stack.extend((to, reraised, returned) for to in self.normal[k])
+            if self.names[k] == "RERAISE":
+                stack.append((self.caught[k], True))
+            stack.extend((to, reraised) for to in self.onwards(k, origin))
         return found
 
     def edges(self):
         """The contracted edges between statement ids and pseudo nodes."""
-        edges = {(ENTRY, to, "plain") for to, _, _ in self.statements_after([0], None)}
+        edges = {(ENTRY, to, "plain") for to, _ in self.statements_after([0], None)}
         for k in self.reached:
             sid = self.sid[k]
-            if sid is None:
-                continue
-            for to, reraised, returned in self.statements_after(self.normal[k], sid):
-                if to != sid:
-                    edges.add((sid, to, self.class_of(sid, to, reraised, returned)))
-            if self.names[k] == "RAISE_VARARGS":
-                role = "false" if isinstance(self.node(sid), ast.Assert) else "raise"
-                edges.update((sid, to, role) for to, _, _ in self.statements_after([self.caught[k]], None) if to != sid)
-            if self.raises[k] and self.caught[k] != RAISE:
-                targets = self.statements_after([self.caught[k]], None)
-                edges.update((sid, to, "exception") for to, _, _ in targets if to not in (RAISE, sid))
+            if sid is not None:
+                edges |= {(sid, to, role) for to, role in self.edges_from(k, sid) if to != sid}
         return edges
 
-    def class_of(self, sid, to, reraised, returned):
+    def edges_from(self, k, sid):
+        """(statement or pseudo node, class) for the ways out of one instruction."""
+        for to, reraised in self.statements_after(self.normal[k], sid):
+            yield to, self.class_of(sid, to, reraised)
+        if self.names[k] == "RAISE_VARARGS":
+            role = "false" if isinstance(self.node(sid), ast.Assert) else "raise"
+            yield from ((to, role) for to, _ in self.statements_after([self.caught[k]], None))
+        if self.raises[k] and self.caught[k] != RAISE:
+            for to, _ in self.statements_after([self.caught[k]], None):
+                if to != RAISE:
+                    yield to, "exception"
+
+    def class_of(self, sid, to, reraised):
         """The class of a normal way out of a statement."""
         node = self.node(sid)
         if isinstance(node, FOREACH):
@@ -323,9 +350,7 @@ class Flow:
             return "true"
         if isinstance(node, (ast.Return, ast.Lambda)):
             return "return"
-        if reraised:
-            return "raise"
-        return "return" if returned and to == EXIT else "plain"
+        return "raise" if reraised else "plain"
 
     # ------------------------------------------------------------ def-use
 

@@ -138,8 +138,8 @@ class JSONGraph:
                 yield from ((source, to, "exception") for source in edge["statements"])
                 continue
             source = last_of(edge["from"], blocks)
-            is_jump = self.kinds.get(source) == "return"
-            yield source, to, rules.role_class(edge["role"], is_jump, to)
+            is_return = self.kinds.get(source) == "return"
+            yield source, to, rules.role_class(edge["role"], is_return)
 
 
 def first_of(name, blocks):

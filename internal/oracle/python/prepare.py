@@ -159,7 +159,20 @@ class _RenameComprehensionVariables(ast.NodeTransformer):
 
 
 class _Anchor(ast.NodeTransformer):
-    """Statements that compile to nothing get a `pass` of the same id in front."""
+    """Statements that compile to nothing get a `pass` of the same id in front.
+
+    The body of a with gets one of no statement at its end: 3.11 puts what leaves
+    the with on the line of the statement that it compiled last.
+    """
+
+    def visit_With(self, node):
+        self.generic_visit(node)
+        end = ast.Pass()
+        end._sid = UNMARKED
+        node.body.append(end)
+        return node
+
+    visit_AsyncWith = visit_With
 
     def anchored(self, node):
         anchor = ast.Pass()

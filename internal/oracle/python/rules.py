@@ -254,13 +254,9 @@ def visible(node):
     return node
 
 
-def role_class(role, is_jump, to):
-    """A role as bytecode can tell it apart."""
-    if role in PLAIN:
-        return "plain"
-    if role == "return" and not is_jump and to != EXIT:
-        return "plain"
-    return role
+def role_class(role, is_return):
+    """A role as bytecode can tell it apart; `is_return`: the edge leaves a return."""
+    return "plain" if role in PLAIN or (role == "return" and not is_return) else role
 
 
 def edges_of(unit, nodes):
@@ -269,10 +265,8 @@ def edges_of(unit, nodes):
         if node.sid is None:
             continue
         stmt = unit.stmts.get(node.sid)
-        is_jump = stmt is not None and isinstance(stmt.node, (ast.Return, ast.Lambda))
-        for _, role, to in node.ways:
-            to = visible(to).sid
-            edges.add((node.sid, to, role_class(role, is_jump, to)))
+        is_return = stmt is not None and isinstance(stmt.node, (ast.Return, ast.Lambda))
+        edges.update((node.sid, visible(to).sid, role_class(role, is_return)) for _, role, to in node.ways)
         edges.update((node.sid, visible(to).sid, "exception") for to in node.caught if visible(to).sid != RAISE)
     return {edge for edge in edges if edge[0] != edge[1]}
 
