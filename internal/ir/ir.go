@@ -335,7 +335,6 @@ const (
 	For
 	Foreach
 	Forever // a header whose condition is a true constant
-	Never   // a header whose condition is a false constant
 	Once    // do {} while (0)
 	Never   // a header whose condition is a false constant: while False
 )
