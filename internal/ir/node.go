@@ -203,3 +203,80 @@ func (s *Stmt) Condition() string {
 	}
 	return ""
 }
+
+// Chain is an if with its elifs and else: one construct with arms.
+type Chain struct {
+	Headers []*Stmt
+	Else    []*Stmt // first statements of what stands in the else
+}
+
+// Chains lists the chains of a function, outer before inner.
+func (f *Func) Chains() []Chain {
+	var out []Chain
+	var visit func(nodes []Node)
+	visit = func(nodes []Node) {
+		for _, n := range nodes {
+			first, ok := n.(*If)
+			if !ok {
+				for _, body := range Bodies(n) {
+					visit(body)
+				}
+				continue
+			}
+			i := len(out)
+			out = append(out, Chain{})
+			for at := first; ; {
+				out[i].Headers = append(out[i].Headers, at.S)
+				visit(at.Then)
+				if len(at.Else) == 1 {
+					if next, ok := at.Else[0].(*If); ok && next.ElseIf {
+						at = next
+						continue
+					}
+				}
+				for _, e := range at.Else {
+					if s := StmtOf(e); s != nil {
+						out[i].Else = append(out[i].Else, s)
+					}
+				}
+				visit(at.Else)
+				break
+			}
+		}
+	}
+	visit(f.Body)
+	return out
+}
+
+// Bodies lists the sequences directly inside a node, in source order.
+func Bodies(n Node) [][]Node {
+	switch n := n.(type) {
+	case *If:
+		return [][]Node{n.Then, n.Else}
+	case *Loop:
+		return [][]Node{n.Init, n.Post, n.Body, n.Else}
+	case *Switch:
+		return [][]Node{n.Body}
+	case *Match:
+		var out [][]Node
+		for _, c := range n.Cases {
+			out = append(out, c.Body)
+		}
+		return out
+	case *Try:
+		out := [][]Node{n.Body}
+		for _, h := range n.Handlers {
+			out = append(out, h.Body)
+		}
+		return append(out, n.Else, n.Finally)
+	case *Scope:
+		return [][]Node{n.Body}
+	case *Config:
+		var out [][]Node
+		for _, a := range n.Arms {
+			out = append(out, a.Body)
+		}
+		return out
+	}
+	return nil
+}

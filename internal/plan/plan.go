@@ -52,9 +52,9 @@ type Accepted struct {
 	When func(o *delta.Op, d *delta.Delta, anchor *ir.Stmt) bool
 }
 
-func any(kinds ...delta.Kind) []Accepted {
+func kinds(list ...delta.Kind) []Accepted {
 	var out []Accepted
-	for _, k := range kinds {
+	for _, k := range list {
 		out = append(out, Accepted{Kind: k})
 	}
 	return out
@@ -70,7 +70,7 @@ func join(lists ...[]Accepted) []Accepted {
 
 // Operations is the table, in the order in which it is printed.
 func Operations() []Operation {
-	guards := any(delta.AddGuard, delta.AddBranch, delta.RemoveGuard, delta.RemoveBranch)
+	guards := kinds(delta.AddGuard, delta.AddBranch, delta.RemoveGuard, delta.RemoveBranch)
 	block := func(note string, when func(*delta.Op, *delta.Delta, *ir.Stmt) bool) []Accepted {
 		return []Accepted{{delta.ChangeBlock, note, when}}
 	}
@@ -81,34 +81,34 @@ func Operations() []Operation {
 	onLoop := func(o *delta.Op, _ *delta.Delta, _ *ir.Stmt) bool {
 		return isLoop(o.Head.Anchor) || isLoop(o.Work.Anchor)
 	}
-	data := any(delta.AddDefUse, delta.RemoveDefUse, delta.MoveDefUse)
+	data := kinds(delta.AddDefUse, delta.RemoveDefUse, delta.MoveDefUse)
 	return []Operation{
 		{delta.AddGuard, "a new condition one arm of which leaves (return, raise, break, continue, exit), or that wraps existing statements and has no other arm", true,
-			join(any(delta.AddBranch, delta.ChangeCondition, delta.RewireEdge, delta.AddHandler, delta.AddLoop), addsCondition)},
+			join(kinds(delta.AddBranch, delta.ChangeCondition, delta.RewireEdge, delta.AddHandler, delta.AddLoop), addsCondition)},
 		{delta.RemoveGuard, "such a condition is gone", true,
-			join(any(delta.RemoveBranch, delta.ChangeCondition, delta.RewireEdge), dropsCondition)},
+			join(kinds(delta.RemoveBranch, delta.ChangeCondition, delta.RewireEdge), dropsCondition)},
 		{delta.AddBranch, "a new arm (elif, else, case) of an existing if, switch or match, or a new condition that is no guard", true,
-			join(any(delta.AddGuard, delta.ChangeCondition, delta.RewireEdge, delta.AddHandler, delta.AddLoop), addsCondition)},
+			join(kinds(delta.AddGuard, delta.ChangeCondition, delta.RewireEdge, delta.AddHandler, delta.AddLoop), addsCondition)},
 		{delta.RemoveBranch, "such an arm or condition is gone", true,
-			join(any(delta.RemoveGuard, delta.ChangeCondition, delta.RewireEdge), dropsCondition)},
+			join(kinds(delta.RemoveGuard, delta.ChangeCondition, delta.RewireEdge), dropsCondition)},
 		{delta.ChangeCondition, "the condition of an existing if, loop or case is another", true,
-			join(guards, any(delta.RewireEdge), block("on a definition or inline condition that feeds it", feeds))},
+			join(guards, kinds(delta.RewireEdge), block("on a definition or inline condition that feeds it", feeds))},
 		{delta.AddLoop, "a new loop around new or existing statements", true,
-			join(any(delta.AddBranch, delta.RewireEdge), []Accepted{{delta.ChangeCondition, "on a loop header", onLoop}}, addsIteration)},
+			join(kinds(delta.AddBranch, delta.RewireEdge), []Accepted{{delta.ChangeCondition, "on a loop header", onLoop}}, addsIteration)},
 		{delta.RemoveLoop, "a loop is gone", true,
-			join(any(delta.RemoveBranch, delta.RewireEdge), []Accepted{{delta.ChangeCondition, "on a loop header", onLoop}}, dropsIteration)},
-		{delta.AddHandler, "a new try, with or defer, or a new except, else or finally of an existing try", true, any(delta.ChangeHandler, delta.AddGuard)},
-		{delta.RemoveHandler, "such a construct or clause is gone", true, any(delta.ChangeHandler, delta.RewireEdge, delta.AddGuard)},
-		{delta.ChangeHandler, "a handler catches another type, a with or defer holds another resource", true, any(delta.AddHandler, delta.RemoveHandler, delta.AddGuard)},
+			join(kinds(delta.RemoveBranch, delta.RewireEdge), []Accepted{{delta.ChangeCondition, "on a loop header", onLoop}}, dropsIteration)},
+		{delta.AddHandler, "a new try, with or defer, or a new except, else or finally of an existing try", true, kinds(delta.ChangeHandler, delta.AddGuard)},
+		{delta.RemoveHandler, "such a construct or clause is gone", true, kinds(delta.ChangeHandler, delta.RewireEdge, delta.AddGuard)},
+		{delta.ChangeHandler, "a handler catches another type, a with or defer holds another resource", true, kinds(delta.AddHandler, delta.RemoveHandler, delta.AddGuard)},
 		{delta.RewireEdge, "an existing statement goes elsewhere: another jump or target, a jump added or dropped, a statement moved into or out of an arm, loop or handler", true,
-			join(any(delta.ChangeCondition), guards, any(delta.ChangeBlock))},
+			join(kinds(delta.ChangeCondition), guards, kinds(delta.ChangeBlock))},
 		{delta.ChangeBlock, "plain statements added, removed, rewritten or reordered; control unchanged there", true,
-			join(any(delta.ChangeSignature), []Accepted{{delta.RewireEdge, "where a plain statement moved or became a jump", nil}}, data)},
+			join(kinds(delta.ChangeSignature), []Accepted{{delta.RewireEdge, "where a plain statement moved or became a jump", nil}}, data)},
 		{delta.NoFlowChange, "the text at the anchor changes and the flow of its block does not", true, nil},
 		{delta.ChangeSignature, "parameters, defaults, decorators or return annotation change", false, block("on the def line", nil)},
-		{delta.AddDefUse, "a definition newly reaches a use: `x@12->20`, `x@12->?`, `x@?->20`, or place and line", true, join(any(delta.RemoveDefUse, delta.MoveDefUse), any(delta.ChangeBlock))},
-		{delta.RemoveDefUse, "a definition no longer reaches a use", true, join(any(delta.AddDefUse, delta.MoveDefUse), any(delta.ChangeBlock))},
-		{delta.MoveDefUse, "a use is reached by another definition, or a definition reaches another use", true, join(any(delta.AddDefUse, delta.RemoveDefUse), any(delta.ChangeBlock))},
+		{delta.AddDefUse, "a definition newly reaches a use: `x@12->20`, `x@12->?`, `x@?->20`, or place and line", true, join(kinds(delta.RemoveDefUse, delta.MoveDefUse), kinds(delta.ChangeBlock))},
+		{delta.RemoveDefUse, "a definition no longer reaches a use", true, join(kinds(delta.AddDefUse, delta.MoveDefUse), kinds(delta.ChangeBlock))},
+		{delta.MoveDefUse, "a use is reached by another definition, or a definition reaches another use", true, join(kinds(delta.AddDefUse, delta.RemoveDefUse), kinds(delta.ChangeBlock))},
 		{delta.AddFunction, "a function that HEAD lacks", false, nil},
 		{delta.RemoveFunction, "a function of HEAD is gone", false, nil},
 		{delta.RenameFunction, "a function goes on under another name, class or file, given in `to`; plan changes of its body under the old name", false, nil},
