@@ -70,6 +70,12 @@ func (ix *Index) refresh(ctx context.Context) (Summary, error) {
 	if err := ix.db.Write(ctx, w.pending, removed); err != nil {
 		return sum, err
 	}
+	if !ix.built {
+		if err := ix.db.SetBuilt(ctx); err != nil {
+			return sum, err
+		}
+		ix.built = true
+	}
 	sum.Total = time.Since(start)
 	return sum, nil
 }

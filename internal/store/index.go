@@ -363,6 +363,26 @@ func (ix *Index) Totals(ctx context.Context) (files, symbols int, err error) {
 	return files, symbols, err
 }
 
+// Built reports whether the index once held all files: until then a name that
+// is found once may be there twice.
+func (ix *Index) Built(ctx context.Context) (bool, error) {
+	var n int
+	err := ix.db.QueryRowContext(ctx, "SELECT count(*) FROM meta WHERE key = 'built'").Scan(&n)
+	if err != nil {
+		err = fmt.Errorf("read index: %w", err)
+	}
+	return n > 0, err
+}
+
+// SetBuilt says that the index holds all files.
+func (ix *Index) SetBuilt(ctx context.Context) error {
+	_, err := ix.db.ExecContext(ctx, "INSERT OR IGNORE INTO meta(key, value) VALUES('built', '1')")
+	if err != nil {
+		err = fmt.Errorf("write index: %w", err)
+	}
+	return err
+}
+
 // Bytes is the size of the database.
 func (ix *Index) Bytes(ctx context.Context) (int64, error) {
 	var n int64
