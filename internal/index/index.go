@@ -50,9 +50,10 @@ type Config struct {
 type Index struct {
 	cfg Config
 
-	mu   sync.Mutex // held during Refresh and RefreshFile, and while db changes
-	db   *store.Index
-	note string
+	mu    sync.Mutex // held during Refresh and RefreshFile, and while db changes
+	db    *store.Index
+	note  string
+	built bool // no need to ask the database
 }
 
 // Open opens the index, building nothing yet.
@@ -90,6 +91,29 @@ func (ix *Index) Note() string {
 	note := ix.note
 	ix.note = ""
 	return note
+}
+
+// Ensure builds the index if it never held all files. It does not look for
+// changes in one that did.
+func (ix *Index) Ensure(ctx context.Context) error {
+	ix.mu.Lock()
+	built := ix.built
+	ix.mu.Unlock()
+	if built {
+		return nil
+	}
+	built, err := read(ctx, ix, func(db *store.Index) (bool, error) { return db.Built(ctx) })
+	if err != nil {
+		return err
+	}
+	if !built {
+		_, err = ix.Refresh(ctx)
+		return err
+	}
+	ix.mu.Lock()
+	ix.built = true
+	ix.mu.Unlock()
+	return nil
 }
 
 // Named lists the symbols of that name in any case, as last indexed.
@@ -158,7 +182,7 @@ func (ix *Index) replace(ctx context.Context, sameFile bool) error {
 		return err
 	}
 	ix.db.Close()
-	ix.db = db
+	ix.db, ix.built = db, false
 	return nil
 }
 

@@ -287,6 +287,9 @@ func TestMeasure(t *testing.T) {
 		t.Fatal(err)
 	}
 	x.fs = fs
+	if keep := os.Getenv("FLOWPLAN_BENCH_DB"); keep != "" {
+		x.db = keep
+	}
 	ix := x.open(x.db, func(c *Config) {
 		if os.Getenv("FLOWPLAN_BENCH_GIT") != "" {
 			c.List = func(ctx context.Context) ([]string, error) {

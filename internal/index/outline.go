@@ -37,7 +37,7 @@ func (ix *Index) outline(ctx context.Context, path string, data []byte) (languag
 	case err != nil:
 		return l.Name, nil, err
 	}
-	return l.Name, toSymbols(l, path, decls), nil
+	return l.Name, Symbols(l, path, decls), nil
 }
 
 func (ix *Index) readFile(path string) ([]byte, error) {
@@ -63,7 +63,7 @@ func Outline(ctx context.Context, l *lang.Language, path string, data []byte, re
 	return f, l.Outline(f, root), nil
 }
 
-func toSymbols(l *lang.Language, path string, decls []*lang.Decl) []store.Symbol {
+func Symbols(l *lang.Language, path string, decls []*lang.Decl) []store.Symbol {
 	symbols := make([]store.Symbol, len(decls))
 	for i, d := range decls {
 		name := d.Name

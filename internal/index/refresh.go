@@ -2,8 +2,10 @@ package index
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io/fs"
 	"runtime"
 	"sync"
@@ -69,6 +71,12 @@ func (ix *Index) refresh(ctx context.Context) (Summary, error) {
 	sum.Removed = len(removed)
 	if err := ix.db.Write(ctx, w.pending, removed); err != nil {
 		return sum, err
+	}
+	if !ix.built {
+		if err := ix.db.SetBuilt(ctx); err != nil {
+			return sum, err
+		}
+		ix.built = true
 	}
 	sum.Total = time.Since(start)
 	return sum, nil
@@ -204,8 +212,9 @@ func (ix *Index) examine(ctx context.Context, batch *rootfs.Batch, path string, 
 	if have && fresh(old, st) {
 		return result{language: old.Language != "", skipped: old.Skipped != ""}
 	}
-	f := store.File{Path: path, Checked: ix.cfg.Now().UnixNano()}
-	setStat(&f, st)
+	checked := ix.cfg.Now()
+	f := store.File{Path: path}
+	setStat(&f, st, checked)
 	if st.Size > ix.cfg.Limits.FileBytes {
 		return ix.skip(f, fmt.Sprintf("larger than %d KiB", ix.cfg.Limits.FileBytes>>10))
 	}
@@ -218,7 +227,7 @@ func (ix *Index) examine(ctx context.Context, batch *rootfs.Batch, path string, 
 	case err != nil:
 		return ix.skip(f, "cannot be read: "+reason(err))
 	}
-	setStat(&f, st)
+	setStat(&f, st, checked)
 	f.Hash = hash(data)
 	if have && old.Hash == f.Hash && old.Skipped == "" {
 		return result{language: old.Language != "", update: &store.Update{File: f, KeepSymbols: true}}
@@ -250,27 +259,33 @@ func reason(err error) string {
 	return err.Error()
 }
 
-func setStat(f *store.File, st rootfs.Stat) {
-	f.Size, f.Mtime, f.Ctime, f.Ino = st.Size, st.Mtime, st.Ctime, st.Ino
-}
-
 // tick is the coarsest clock by which a kernel stamps files; where the stamps
 // are whole seconds the file system may be coarser still.
 const tick = 20 * time.Millisecond
 
-// fresh reports that the tuple proves the content to be what was read. The
-// racy rule: a file as new as its record may have been written again within
-// one tick, with the same tuple.
-func fresh(f store.File, st rootfs.Stat) bool {
-	if f.Size != st.Size || f.Mtime != st.Mtime || f.Ctime != st.Ctime || f.Ino != st.Ino {
-		return false
-	}
+// setStat records the tuple under which the content was read at or after the
+// time checked. The racy rule: a file as new as that may be written again
+// within one tick, with the same tuple, so the tuple will prove nothing.
+func setStat(f *store.File, st rootfs.Stat, checked time.Time) {
 	margin := tick
 	if st.Mtime%int64(time.Second) == 0 {
 		margin = 2 * time.Second
 	}
-	return st.Newest() < f.Checked-int64(margin)
+	f.Stat, f.Racy = tupleHash(st), st.Newest() >= checked.Add(-margin).UnixNano()
 }
+
+func tupleHash(st rootfs.Stat) int64 {
+	h := fnv.New64a()
+	var b [32]byte
+	for i, n := range []uint64{uint64(st.Size), uint64(st.Mtime), uint64(st.Ctime), st.Ino} {
+		binary.LittleEndian.PutUint64(b[8*i:], n)
+	}
+	h.Write(b[:])
+	return int64(h.Sum64())
+}
+
+// fresh reports that the tuple proves the content to be what was read.
+func fresh(f store.File, st rootfs.Stat) bool { return !f.Racy && f.Stat == tupleHash(st) }
 
 // RefreshFile brings one file's record up to date and reports whether its
 // outline changed. A file that the index does not list, or of no language, is

@@ -1,11 +1,13 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -14,18 +16,20 @@ const (
 	indexVersionText = "1"
 )
 
+// A file's id is derived from its path (see pathID): an index over the paths
+// would hold each a second time.
 const indexSchema = `
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE files(
 	id INTEGER PRIMARY KEY,
-	path TEXT NOT NULL UNIQUE,
+	path TEXT NOT NULL,
 	language TEXT NOT NULL,
-	size INTEGER NOT NULL, mtime INTEGER NOT NULL, ctime INTEGER NOT NULL, ino INTEGER NOT NULL,
-	checked INTEGER NOT NULL,
+	stat INTEGER NOT NULL,
+	racy INTEGER NOT NULL,
 	hash TEXT NOT NULL,
 	skipped TEXT NOT NULL,
-	symbols INTEGER NOT NULL);
-CREATE TABLE outlines(file INTEGER PRIMARY KEY, data BLOB NOT NULL);
+	symbols INTEGER NOT NULL,
+	outline BLOB NOT NULL);
 CREATE TABLE names(name INTEGER NOT NULL, file INTEGER NOT NULL, PRIMARY KEY(name, file)) WITHOUT ROWID;
 `
 
@@ -33,11 +37,8 @@ CREATE TABLE names(name INTEGER NOT NULL, file INTEGER NOT NULL, PRIMARY KEY(nam
 type File struct {
 	Path     string
 	Language string // "" for a file of no language, kept so that it is not looked at again
-	Size     int64
-	Mtime    int64
-	Ctime    int64
-	Ino      uint64
-	Checked  int64  // when the content was last read, in nanoseconds since 1970
+	Stat     int64  // a hash of its stat tuple
+	Racy     bool   // it may have been written since without changing the tuple
 	Hash     string // of the content
 	Skipped  string // why it has no symbols, or ""
 	Symbols  int
@@ -106,7 +107,7 @@ func openIndexFile(ctx context.Context, path, root string) (*Index, error) {
 		err = errDamaged
 	}
 	if err == nil { // a read of each table finds most damage; the rest shows at use
-		_, err = db.ExecContext(ctx, "SELECT count(*) FROM (SELECT 1 FROM files LIMIT 1), (SELECT 1 FROM outlines LIMIT 1), (SELECT 1 FROM names LIMIT 1)")
+		_, err = db.ExecContext(ctx, "SELECT count(*) FROM (SELECT 1 FROM files LIMIT 1), (SELECT 1 FROM names LIMIT 1)")
 		if err != nil && !Unwritable(err) && ctx.Err() == nil && !isBusy(err) {
 			err = errDamaged
 		}
@@ -123,7 +124,7 @@ func (ix *Index) Close() error { return ix.db.Close() }
 
 // Files lists every file known, by path.
 func (ix *Index) Files(ctx context.Context) (map[string]File, error) {
-	rows, err := ix.db.QueryContext(ctx, "SELECT path, language, size, mtime, ctime, ino, checked, hash, skipped, symbols FROM files")
+	rows, err := ix.db.QueryContext(ctx, fileColumns)
 	list, err := collect(rows, err, scanFile)
 	if err != nil {
 		return nil, fmt.Errorf("read index: %w", err)
@@ -137,7 +138,7 @@ func (ix *Index) Files(ctx context.Context) (map[string]File, error) {
 
 // File is the record of one file, if there is one.
 func (ix *Index) File(ctx context.Context, path string) (File, bool, error) {
-	rows, err := ix.db.QueryContext(ctx, "SELECT path, language, size, mtime, ctime, ino, checked, hash, skipped, symbols FROM files WHERE path = ?", path)
+	rows, err := ix.db.QueryContext(ctx, fileColumns+byPath, pathID(path), pathID(path)+maxProbe, path)
 	list, err := collect(rows, err, scanFile)
 	if err != nil {
 		return File{}, false, fmt.Errorf("read index: %w", err)
@@ -148,11 +149,17 @@ func (ix *Index) File(ctx context.Context, path string) (File, bool, error) {
 	return list[0], true, nil
 }
 
+const (
+	fileColumns = "SELECT path, language, stat, racy, hash, skipped, symbols FROM files "
+	byPath      = "WHERE id BETWEEN ? AND ? AND path = ?"
+	// maxProbe is how far from its place a file may stand when others have the
+	// same id: of a million files fewer than three do.
+	maxProbe = 63
+)
+
 func scanFile(rows *sql.Rows) (File, error) {
 	var f File
-	var ino int64
-	err := rows.Scan(&f.Path, &f.Language, &f.Size, &f.Mtime, &f.Ctime, &ino, &f.Checked, &f.Hash, &f.Skipped, &f.Symbols)
-	f.Ino = uint64(ino)
+	err := rows.Scan(&f.Path, &f.Language, &f.Stat, &f.Racy, &f.Hash, &f.Skipped, &f.Symbols)
 	return f, err
 }
 
@@ -171,6 +178,8 @@ func (ix *Index) Write(ctx context.Context, updates []Update, removed []string) 
 				return err
 			}
 		}
+		// In order of id, so that pages fill up instead of splitting.
+		updates = slices.SortedFunc(slices.Values(updates), func(a, b Update) int { return cmp.Compare(pathID(a.Path), pathID(b.Path)) })
 		for _, u := range updates {
 			if err := w.update(u); err != nil {
 				return err
@@ -185,10 +194,10 @@ func (ix *Index) Write(ctx context.Context, updates []Update, removed []string) 
 }
 
 type writer struct {
-	ctx                                            context.Context
-	find, oldData, put, outline, addName, dropName *sql.Stmt
-	dropFile, dropOutline, touch                   *sql.Stmt
-	added                                          []nameRow
+	ctx                           context.Context
+	find, taken, put, touch, drop *sql.Stmt
+	outline, addName, dropName    *sql.Stmt
+	added                         []nameRow
 }
 
 type nameRow struct{ name, file int64 }
@@ -196,17 +205,14 @@ type nameRow struct{ name, file int64 }
 func newWriter(ctx context.Context, tx *sql.Tx) (*writer, error) {
 	w := &writer{ctx: ctx}
 	for stmt, text := range map[**sql.Stmt]string{
-		&w.find:    "SELECT id FROM files WHERE path = ?",
-		&w.oldData: "SELECT data FROM outlines WHERE file = ?",
-		&w.put: `INSERT INTO files(path, language, size, mtime, ctime, ino, checked, hash, skipped, symbols) VALUES(?,?,?,?,?,?,?,?,?,?)
-			ON CONFLICT(path) DO UPDATE SET language=excluded.language, size=excluded.size, mtime=excluded.mtime, ctime=excluded.ctime,
-			ino=excluded.ino, checked=excluded.checked, hash=excluded.hash, skipped=excluded.skipped, symbols=excluded.symbols RETURNING id`,
-		&w.touch:       "UPDATE files SET size=?, mtime=?, ctime=?, ino=?, checked=? WHERE path=? AND hash=?",
-		&w.outline:     "INSERT OR REPLACE INTO outlines(file, data) VALUES(?, ?)",
-		&w.addName:     "INSERT OR IGNORE INTO names(name, file) VALUES(?, ?)",
-		&w.dropName:    "DELETE FROM names WHERE name = ? AND file = ?",
-		&w.dropFile:    "DELETE FROM files WHERE id = ?",
-		&w.dropOutline: "DELETE FROM outlines WHERE file = ?",
+		&w.find:     "SELECT id FROM files " + byPath,
+		&w.taken:    "SELECT id FROM files WHERE id BETWEEN ? AND ? ORDER BY id",
+		&w.outline:  "SELECT outline FROM files WHERE id = ?",
+		&w.put:      "INSERT OR REPLACE INTO files(id, path, language, stat, racy, hash, skipped, symbols, outline) VALUES(?,?,?,?,?,?,?,?,?)",
+		&w.touch:    "UPDATE files SET stat = ?, racy = ? WHERE id = ? AND hash = ?",
+		&w.drop:     "DELETE FROM files WHERE id = ?",
+		&w.addName:  "INSERT OR IGNORE INTO names(name, file) VALUES(?, ?)",
+		&w.dropName: "DELETE FROM names WHERE name = ? AND file = ?",
 	} {
 		s, err := tx.PrepareContext(ctx, text) // closed with the transaction
 		if err != nil {
@@ -217,33 +223,50 @@ func newWriter(ctx context.Context, tx *sql.Tx) (*writer, error) {
 	return w, nil
 }
 
-func (w *writer) remove(path string) error {
+// id finds a file's row; false where it has none.
+func (w *writer) id(path string) (int64, bool, error) {
 	var id int64
-	err := w.find.QueryRowContext(w.ctx, path).Scan(&id)
+	at := pathID(path)
+	err := w.find.QueryRowContext(w.ctx, at, at+maxProbe, path).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil
+		return 0, false, nil
 	}
+	return id, err == nil, err
+}
+
+// free finds an id for a new file.
+func (w *writer) free(path string) (int64, error) {
+	at := pathID(path)
+	rows, err := w.taken.QueryContext(w.ctx, at, at+maxProbe)
+	taken, err := collect(rows, err, func(rows *sql.Rows) (id int64, err error) { return id, rows.Scan(&id) })
 	if err != nil {
+		return 0, err
+	}
+	for _, id := range taken {
+		if id != at {
+			break
+		}
+		at++
+	}
+	return at, nil
+}
+
+func (w *writer) remove(path string) error {
+	id, ok, err := w.id(path)
+	if err != nil || !ok {
 		return err
 	}
 	if err := w.dropNames(id); err != nil {
 		return err
 	}
-	if _, err := w.dropOutline.ExecContext(w.ctx, id); err != nil {
-		return err
-	}
-	_, err = w.dropFile.ExecContext(w.ctx, id)
+	_, err = w.drop.ExecContext(w.ctx, id)
 	return err
 }
 
 // dropNames takes the names of a file's present outline out.
 func (w *writer) dropNames(id int64) error {
 	var data []byte
-	err := w.oldData.QueryRowContext(w.ctx, id).Scan(&data)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	if err != nil {
+	if err := w.outline.QueryRowContext(w.ctx, id).Scan(&data); err != nil {
 		return err
 	}
 	symbols, err := decodeOutline(data, "", "")
@@ -273,25 +296,24 @@ func nameKeys(symbols []Symbol) []int64 {
 
 func (w *writer) update(u Update) error {
 	f := u.File
-	if u.KeepSymbols {
-		_, err := w.touch.ExecContext(w.ctx, f.Size, f.Mtime, f.Ctime, int64(f.Ino), f.Checked, f.Path, f.Hash)
+	id, known, err := w.id(f.Path)
+	switch {
+	case err != nil:
 		return err
-	}
-	var id int64
-	err := w.find.QueryRowContext(w.ctx, f.Path).Scan(&id)
-	if err == nil {
+	case known && u.KeepSymbols:
+		_, err := w.touch.ExecContext(w.ctx, f.Stat, f.Racy, id, f.Hash)
+		return err
+	case u.KeepSymbols: // removed by another process meanwhile
+		return nil
+	case known:
 		err = w.dropNames(id)
-	} else if errors.Is(err, sql.ErrNoRows) {
-		err = nil
+	default:
+		id, err = w.free(f.Path)
 	}
 	if err != nil {
 		return err
 	}
-	err = w.put.QueryRowContext(w.ctx, f.Path, f.Language, f.Size, f.Mtime, f.Ctime, int64(f.Ino), f.Checked, f.Hash, f.Skipped, len(u.Symbols)).Scan(&id)
-	if err != nil {
-		return err
-	}
-	if _, err := w.outline.ExecContext(w.ctx, id, encodeOutline(u.Symbols)); err != nil {
+	if _, err := w.put.ExecContext(w.ctx, id, f.Path, f.Language, f.Stat, f.Racy, f.Hash, f.Skipped, len(u.Symbols), encodeOutline(u.Symbols)); err != nil {
 		return err
 	}
 	for _, key := range nameKeys(u.Symbols) {
@@ -313,7 +335,7 @@ func (w *writer) flush() error {
 
 // Named lists the symbols of that name, in any case, over all files.
 func (ix *Index) Named(ctx context.Context, name string) ([]Symbol, error) {
-	all, err := ix.outlines(ctx, "JOIN names n ON n.file = f.id WHERE n.name = ?", nameKey(name))
+	all, err := ix.outlines(ctx, "WHERE id IN (SELECT file FROM names WHERE name = ?)", nameKey(name))
 	if err != nil {
 		return nil, err
 	}
@@ -328,14 +350,14 @@ func (ix *Index) Named(ctx context.Context, name string) ([]Symbol, error) {
 
 // Outline lists the symbols of one file in order of line.
 func (ix *Index) Outline(ctx context.Context, path string) ([]Symbol, error) {
-	return ix.outlines(ctx, "WHERE f.path = ?", path)
+	return ix.outlines(ctx, byPath, pathID(path), pathID(path)+maxProbe, path)
 }
 
 // Symbols lists every symbol of every file.
 func (ix *Index) Symbols(ctx context.Context) ([]Symbol, error) { return ix.outlines(ctx, "") }
 
 func (ix *Index) outlines(ctx context.Context, where string, args ...any) ([]Symbol, error) {
-	rows, err := ix.db.QueryContext(ctx, "SELECT f.path, f.language, o.data FROM files f JOIN outlines o ON o.file = f.id "+where+" ORDER BY f.path", args...)
+	rows, err := ix.db.QueryContext(ctx, "SELECT path, language, outline FROM files "+where+" ORDER BY path", args...)
 	parts, err := collect(rows, err, func(rows *sql.Rows) ([]Symbol, error) {
 		var path, language string
 		var data []byte
@@ -361,6 +383,26 @@ func (ix *Index) Totals(ctx context.Context) (files, symbols int, err error) {
 		err = fmt.Errorf("read index: %w", err)
 	}
 	return files, symbols, err
+}
+
+// Built reports whether the index once held all files: until then a name that
+// is found once may be there twice.
+func (ix *Index) Built(ctx context.Context) (bool, error) {
+	var n int
+	err := ix.db.QueryRowContext(ctx, "SELECT count(*) FROM meta WHERE key = 'built'").Scan(&n)
+	if err != nil {
+		err = fmt.Errorf("read index: %w", err)
+	}
+	return n > 0, err
+}
+
+// SetBuilt says that the index holds all files.
+func (ix *Index) SetBuilt(ctx context.Context) error {
+	_, err := ix.db.ExecContext(ctx, "INSERT OR IGNORE INTO meta(key, value) VALUES('built', '1')")
+	if err != nil {
+		err = fmt.Errorf("write index: %w", err)
+	}
+	return err
 }
 
 // Bytes is the size of the database.

@@ -230,7 +230,7 @@ func (t *LedgerTx) Notes(session, prefix string) (map[string][]byte, error) {
 		key   string
 		value []byte
 	}
-	rows, err := t.tx.QueryContext(t.ctx, "SELECT key, value FROM notes WHERE session = ? AND key >= ? ORDER BY key", session, prefix)
+	rows, err := t.tx.QueryContext(t.ctx, "SELECT key, value FROM notes WHERE session = ? AND key >= ? AND key < ?", session, prefix, prefix+"\U0010ffff")
 	list, err := collect(rows, err, func(rows *sql.Rows) (note, error) {
 		var n note
 		return n, rows.Scan(&n.key, &n.value)

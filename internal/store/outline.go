@@ -22,6 +22,12 @@ type Symbol struct {
 	Test          bool
 }
 
+// firstKinds and firstName are part of the format: change indexVersion with
+// them.
+var firstKinds = []string{"module", "class", "function", "method", "constructor", "nested", "lambda", "macro"}
+
+const firstName = "<module>"
+
 // An outline is kept as one value a file, not as rows: front coding of the
 // qualified names makes it a third of the size, and a query reads few files.
 //
@@ -29,12 +35,17 @@ type Symbol struct {
 //
 // shared and suffix give the qualified name from the one before; nameRef is
 // len<<1 where the name is its end, else len<<1|1 and the name.
+//
+// Both sides begin with what nearly every outline begins with.
 func encodeOutline(symbols []Symbol) []byte {
 	b := []byte{} // not nil: an empty outline is one too
 	num := func(n int) { b = binary.AppendUvarint(b, uint64(n)) }
 	str := func(s string) { num(len(s)); b = append(b, s...) }
 	kinds := map[string]int{}
-	prev, line := "", 0
+	for i, k := range firstKinds {
+		kinds[k] = i
+	}
+	prev, line := firstName, 0
 	for _, s := range symbols {
 		n := 0
 		for n < len(prev) && n < len(s.QualifiedName) && prev[n] == s.QualifiedName[n] {
@@ -51,7 +62,7 @@ func encodeOutline(symbols []Symbol) []byte {
 		k, ok := kinds[s.Kind]
 		if ok {
 			num(k)
-		} else { // a kind is spelled out where it first stands
+		} else { // another kind is spelled out where it first stands
 			k = len(kinds)
 			kinds[s.Kind] = k
 			num(k)
@@ -73,8 +84,8 @@ func encodeOutline(symbols []Symbol) []byte {
 func decodeOutline(data []byte, path, language string) ([]Symbol, error) {
 	d := decoder{data: data}
 	var out []Symbol
-	var kinds []string
-	prev, line := "", 0
+	kinds := slices.Clone(firstKinds)
+	prev, line := firstName, 0
 	for len(d.data) > 0 && !d.bad {
 		s := Symbol{Path: path, Language: language}
 		shared := d.num()
@@ -152,6 +163,13 @@ func (d *decoder) take(n int) string {
 }
 
 func (d *decoder) str() string { return d.take(d.num()) }
+
+// pathID is where a file's row stands, or just before.
+func pathID(path string) int64 {
+	h := fnv.New32a()
+	h.Write([]byte(path))
+	return int64(h.Sum32())
+}
 
 // nameKey is the key under which a name is looked up, whatever its case. Two
 // names may share one: the outline decides.

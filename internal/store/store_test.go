@@ -75,7 +75,7 @@ func TestIndex(t *testing.T) {
 		t.Fatal(note, err)
 	}
 	up := func(p string) Update {
-		return Update{File: File{Path: p, Language: "python", Size: 5, Hash: "h", Ino: 1 << 63}, Symbols: symbols(p)}
+		return Update{File: File{Path: p, Language: "python", Stat: -5, Hash: "h", Racy: true}, Symbols: symbols(p)}
 	}
 	if err := ix.Write(bg, []Update{up("a.py"), up("b.py")}, nil); err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ func TestIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	files, err := ix.Files(bg)
-	if err != nil || len(files) != 1 || files["b.py"].Ino != 1<<63 {
+	if err != nil || len(files) != 1 || files["b.py"].Stat != -5 || !files["b.py"].Racy {
 		t.Errorf("files: %v %v", files, err)
 	}
 	if n, s, err := ix.Totals(bg); err != nil || n != 1 || s != 2 {
@@ -114,6 +114,32 @@ func TestIndex(t *testing.T) {
 		t.Fatalf("unreadable index: %q %v", note, err)
 	}
 	ix.Close()
+}
+
+// Files whose ids would be the same stand side by side.
+func TestSameID(t *testing.T) {
+	ix, err := OpenMemoryIndex(bg, "/root")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ix.Close()
+	// Others in the way of a.py, as if their paths hashed alike.
+	for i := range int64(3) {
+		if _, err := ix.db.Exec("INSERT INTO files VALUES(?, ?, '', 0, 0, '', '', 0, x'')", pathID("a.py")+i, fmt.Sprint("other", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if err := ix.Write(bg, []Update{{File: File{Path: "a.py", Language: "python"}, Symbols: symbols("a.py")}}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := ix.Outline(bg, "a.py"); err != nil || len(got) != 5 {
+		t.Errorf("%v %v", got, err)
+	}
+	if files, err := ix.Files(bg); err != nil || len(files) != 4 {
+		t.Errorf("%v %v", files, err)
+	}
 }
 
 func TestUnwritableHome(t *testing.T) {

@@ -67,6 +67,9 @@ func outline(f *source.File, root *syntax.Node) []*lang.Decl {
 				continue
 			}
 			d := &lang.Decl{Name: name.Text(f.Bytes), Kind: kind, Span: c.Span, Line: f.Line(c.Span.Start), EndLine: f.LastLine(c.Span), Parent: parent, Node: c}
+			if n.Kind == "decorated_definition" {
+				d.Span = n.Span
+			}
 			d.QualifiedName = prefix + d.Name
 			inner := d.QualifiedName + "."
 			if kind == ir.FuncClass {

@@ -1,0 +1,112 @@
+// Package internal holds no code: its test enforces which package may import
+// which.
+package internal
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// row says what a package may import besides the standard library: packages
+// under internal/, and others by prefix of their path.
+type row struct {
+	internal   []string
+	thirdParty []string
+	why        string
+}
+
+// table has a row for each package. Tests may import more: their fixtures come
+// from anywhere.
+var table = map[string]row{
+	"source":  {nil, nil, "bytes are the bottom of everything"},
+	"ir":      {[]string{"source"}, nil, "language-neutral bodies know spans and nothing of syntax"},
+	"syntax":  {[]string{"source"}, []string{"github.com/smacker/go-tree-sitter"}, "the only importer of the tree-sitter runtime"},
+	"lang":    {[]string{"ir", "source", "syntax"}, nil, "describes languages, names none, never sees cfg"},
+	"rootfs":  {nil, nil, "the one way to read files below a root"},
+	"gitrepo": {[]string{"rootfs"}, nil, "the only place that runs git"},
+	"store":   {nil, []string{"modernc.org/sqlite", "golang.org/x/sys"}, "the only importer of SQLite"},
+	"index":   {[]string{"lang", "rootfs", "source", "store", "syntax"}, []string{"github.com/sabhiram/go-gitignore"}, "outlines into the store; file lists are handed in, so no git"},
+	"locate":  {[]string{"index", "lang", "rootfs", "source", "store"}, nil, "from names to functions, over the index"},
+	"ledger":  {[]string{"store"}, []string{"golang.org/x/sys"}, "records; knows neither deltas nor git; x/sys for flock"},
+
+	"flowtest/minilang": {[]string{"ir", "lang", "source", "syntax"}, []string{"github.com/smacker/go-tree-sitter/python"}, "test-only"},
+}
+
+// testOnly packages may be imported by tests alone.
+var testOnly = []string{"flowtest"}
+
+const module = "flowplan/internal/"
+
+type goPackage struct {
+	ImportPath string
+	GoFiles    []string
+	CgoFiles   []string
+	Imports    []string
+}
+
+func listPackages(t *testing.T) []goPackage {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,GoFiles,CgoFiles,Imports", "./...")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, stderr.Bytes())
+	}
+	var all []goPackage
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p goPackage
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if len(p.GoFiles)+len(p.CgoFiles) > 0 && strings.HasPrefix(p.ImportPath, module) {
+			all = append(all, p)
+		}
+	}
+}
+
+func TestImports(t *testing.T) {
+	seen := map[string]bool{}
+	for _, p := range listPackages(t) {
+		name := strings.TrimPrefix(p.ImportPath, module)
+		seen[name] = true
+		r, ok := table[name]
+		if !ok {
+			t.Errorf("%s is not in the table of arch_test.go: add a row that says what it may import and why", name)
+			continue
+		}
+		for _, imp := range p.Imports {
+			if inner, ok := strings.CutPrefix(imp, module); ok {
+				if !slices.Contains(r.internal, inner) {
+					t.Errorf("%s imports %s, which its row does not allow (%s)", name, inner, r.why)
+				}
+				top, _, _ := strings.Cut(inner, "/")
+				own, _, _ := strings.Cut(name, "/")
+				if slices.Contains(testOnly, top) && own != top {
+					t.Errorf("%s imports %s outside a test", name, inner)
+				}
+				continue
+			}
+			first, _, _ := strings.Cut(imp, "/")
+			if !strings.Contains(first, ".") { // standard library
+				continue
+			}
+			if !slices.ContainsFunc(r.thirdParty, func(prefix string) bool { return imp == prefix || strings.HasPrefix(imp, prefix+"/") }) {
+				t.Errorf("%s imports %s, which its row does not allow (%s)", name, imp, r.why)
+			}
+		}
+	}
+	for name := range table {
+		if !seen[name] {
+			t.Errorf("%s has a row and does not exist: take the row away", name)
+		}
+	}
+}
