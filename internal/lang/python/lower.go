@@ -67,7 +67,7 @@ func (l *lowerer) body(p *parser, n *syntax.Node, d *lang.Decl) {
 	}
 	outer := n
 	for at := n.Parent; at != nil; at = at.Parent {
-		if at.Kind == "function_definition" || at.Kind == "class_definition" {
+		if at.Kind == "function_definition" { // what a class binds is not seen from inside its functions
 			outer = at
 		}
 	}

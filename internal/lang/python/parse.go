@@ -731,7 +731,7 @@ func (p *parser) definition(n *syntax.Node, s *stmt) bool {
 	if d.Kind == "class_definition" {
 		s.kind = sClass
 		if a := d.Child("superclasses"); a != nil {
-			s.args = p.exprs(named(a))
+			s.args = p.arguments(a)
 		}
 		return true
 	}
