@@ -225,4 +225,3 @@ func allTexts(t *testing.T, path string, data []byte) []string {
 	}
 	return out
 }
-

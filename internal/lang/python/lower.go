@@ -393,7 +393,7 @@ func (l *lowerer) callee(e *expr) string {
 	if base.kind != eName {
 		return ""
 	}
-	if o := l.self.lookup(base.val); o != nil && !o.imported[base.val] && (e.kind == eName || base.val == "sys" || base.val == "os") {
+	if o := l.self.lookup(base.val); o != nil && !o.imported[base.val] {
 		return ""
 	}
 	return text(e)

@@ -369,11 +369,12 @@ func (p *parser) assignment(a *syntax.Node, s *stmt) {
 }
 
 func (p *parser) typeAlias(n *syntax.Node, s *stmt) {
-	left, right := n.Child("left"), n.Child("right")
-	if left == nil || right == nil {
+	ks := named(n)
+	if len(ks) != 2 {
 		s.kind, s.reason = sOpaque, "unknown type alias"
 		return
 	}
+	left, right := ks[0], ks[1]
 	for left.Kind == "type" && len(named(left)) == 1 {
 		left = named(left)[0]
 	}

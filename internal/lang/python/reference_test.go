@@ -46,7 +46,7 @@ func TestReference(t *testing.T) {
 	}
 	lines := bufio.NewScanner(bytes.NewReader(out))
 	lines.Buffer(nil, 1<<28)
-	funcs, bad := 0, 0
+	var funcs, scopes, bad int
 	for i := 0; lines.Scan(); i++ {
 		var ref *refFile
 		if err := json.Unmarshal(lines.Bytes(), &ref); err != nil {
@@ -56,16 +56,16 @@ func TestReference(t *testing.T) {
 			continue
 		}
 		data, _ := os.ReadFile(files[i])
-		for _, diff := range compareFile(t, files[i], data, ref, &funcs) {
+		for _, diff := range compareFile(t, files[i], data, ref, &funcs, &scopes) {
 			if bad++; bad < 40 {
 				t.Errorf("%s: %s", files[i], diff)
 			}
 		}
 	}
-	t.Logf("%d files, %d functions, %d differences", len(files), funcs, bad)
+	t.Logf("%d files, %d functions, %d of them with scopes, %d differences", len(files), funcs, scopes, bad)
 }
 
-func compareFile(t *testing.T, path string, data []byte, ref *refFile, funcs *int) []string {
+func compareFile(t *testing.T, path string, data []byte, ref *refFile, funcs, scopes *int) []string {
 	f, root := parseFile(t, path, data)
 	own := map[string]*ir.Func{}
 	n := 0
@@ -104,6 +104,7 @@ func compareFile(t *testing.T, path string, data []byte, ref *refFile, funcs *in
 		diffs = append(diffs, compareStmts(key, fn, r)...)
 		// a name in a statement is free or local exactly as symtable has it
 		if syms := ref.Syms[key]; len(syms) == 1 {
+			*scopes++
 			captures := append([]string{}, fn.Captures...)
 			sort.Strings(captures)
 			if strings.Join(captures, " ") != strings.Join(syms[0].Frees, " ") {
