@@ -238,7 +238,11 @@ func (b *effects) compare(e *expr) {
 		b.list = append(b.list, out.Kids...)
 		return
 	}
-	if out.Op != ir.OpNop {
+	switch out.Op {
+	case ir.OpNop:
+	case ir.OpRaise:
+		b.raise()
+	default:
 		b.add(out)
 	}
 }

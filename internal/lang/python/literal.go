@@ -76,14 +76,17 @@ func (p *parser) strings(n *syntax.Node, ns []*syntax.Node) *expr {
 		parts = append(parts, &expr{kind: eConst, str: "s", body: body})
 	}
 	for _, s := range ns {
-		start := s.ChildOf("string_start")
-		if start == nil {
-			return p.bad(n)
-		}
-		prefix := strings.ToLower(strings.TrimRight(p.text(start), `"'`))
-		if start.Span.End == start.Span.Start || p.data[start.Span.Start] == '`' {
+		// The quotes are counted here: what the grammar calls their tokens may
+		// reach into the string.
+		raw := p.text(s)
+		if raw[0] == '`' {
 			return p.backquoted(s)
 		}
+		prefix, quotes, ok := opening(raw)
+		if !ok || len(raw) < len(prefix)+2*quotes {
+			return p.bad(n)
+		}
+		prefix = strings.ToLower(prefix)
 		lit := literal{raw: strings.Contains(prefix, "r"), bytes: strings.Contains(prefix, "b")}
 		bytes = bytes || lit.bytes
 		if strings.Contains(prefix, "f") {
@@ -92,10 +95,9 @@ func (p *parser) strings(n *syntax.Node, ns []*syntax.Node) *expr {
 		if strings.Contains(prefix, "t") {
 			format, lit.braces = "t", true
 		}
-		at := start.Span.End
+		at := s.Span.Start + len(prefix) + quotes
 		for _, c := range s.Children {
-			switch c.Kind {
-			case "interpolation":
+			if c.Kind == "interpolation" {
 				add(lit.value(string(p.data[at:c.Span.Start])))
 				for _, e := range p.interpolation(c, lit) {
 					if e.kind == eConst {
@@ -105,10 +107,9 @@ func (p *parser) strings(n *syntax.Node, ns []*syntax.Node) *expr {
 					}
 				}
 				at = c.Span.End
-			case "string_end":
-				add(lit.value(string(p.data[at:c.Span.Start])))
 			}
 		}
+		add(lit.value(string(p.data[at:max(at, s.Span.End-quotes)])))
 	}
 	if format != "" {
 		e := &expr{kind: eJoined, val: format}
@@ -131,6 +132,18 @@ func (p *parser) strings(n *syntax.Node, ns []*syntax.Node) *expr {
 		e.truth = -1
 	}
 	return e
+}
+
+// opening splits off a literal's prefix and says of how many quotes it is.
+func opening(raw string) (prefix string, quotes int, ok bool) {
+	i := strings.IndexAny(raw, `"'`)
+	if i < 0 || i > 2 {
+		return "", 0, false
+	}
+	if q := strings.Repeat(raw[i:i+1], 3); strings.HasPrefix(raw[i:], q) && len(raw) >= i+6 {
+		return raw[:i], 3, true
+	}
+	return raw[:i], 1, true
 }
 
 // backquoted is `x` of Python 2, which the grammar takes for a string.

@@ -33,17 +33,14 @@ func (g *grammar) lower(f *source.File, root *syntax.Node, d *lang.Decl) *ir.Fun
 	l := &lowerer{f: f, t: newScopes(), fn: fn, vars: map[varKey]int{}}
 	l.path = scopePath(d)
 	l.future = futureAnnotations(f, root)
-	n := locate(root, d)
-	if n == nil {
-		root = g.cut(f, d)
-		n = locate(root, d)
-	}
-	if n == nil {
-		l.opaqueBody("this definition could not be parsed")
-		return fn
-	}
 	p := &parser{data: f.Bytes}
-	l.body(p, n, d)
+	if n := locate(root, d); n != nil && (!root.HasError || d.Kind == ir.FuncLambda) {
+		l.body(p, n)
+	} else if root.HasError && d.Kind != ir.FuncLambda {
+		l.broken(&region{g: g, l: newLines(f), p: p}, d)
+	} else {
+		l.opaqueBody("this definition could not be parsed")
+	}
 	l.finish()
 	return fn
 }
@@ -57,7 +54,7 @@ func (l *lowerer) opaqueBody(reason string) {
 
 // body resolves names from the outermost function around n inwards, then lowers
 // the statements of n.
-func (l *lowerer) body(p *parser, n *syntax.Node, d *lang.Decl) {
+func (l *lowerer) body(p *parser, n *syntax.Node) {
 	if n.Parent == nil { // the module
 		body := p.block(n, true)
 		l.self = newScope(scopeModule, nil)
@@ -67,7 +64,7 @@ func (l *lowerer) body(p *parser, n *syntax.Node, d *lang.Decl) {
 	}
 	outer := n
 	for at := n.Parent; at != nil; at = at.Parent {
-		if at.Kind == "function_definition" || at.Kind == "class_definition" {
+		if at.Kind == "function_definition" { // what a class binds is not seen from inside its functions
 			outer = at
 		}
 	}
@@ -81,7 +78,34 @@ func (l *lowerer) body(p *parser, n *syntax.Node, d *lang.Decl) {
 	}
 	top := p.stmt(outer)
 	l.t.block(module, top)
-	s := find(top, n)
+	l.definition(find(top, n.Span.Start))
+}
+
+// broken lowers a definition of a file with syntax errors.
+func (l *lowerer) broken(r *region, d *lang.Decl) {
+	if d.Kind == ir.FuncModule {
+		body := r.statements(1, l.f.NumLines(), true)
+		l.self = newScope(scopeModule, nil)
+		l.t.block(l.self, body)
+		l.fn.Body = l.block(body)
+		return
+	}
+	from, to := l.f.Line(d.Span.Start), d.EndLine
+	for _, o := range r.l.defs { // the outermost definition around this one
+		if end := l.f.Line(r.l.endOf(o)); o.line <= d.Line && d.Line <= end {
+			from, to = l.f.Line(r.l.decorated(o)), end
+			break
+		}
+	}
+	top := r.statements(from, to, false)
+	l.t.block(newScope(scopeModule, nil), top)
+	line := l.f.LineText(d.Line)
+	start := l.f.LineSpan(d.Line).Start + len(line) - len(strings.TrimLeft(line, " \t\f"))
+	l.definition(find(top, start))
+}
+
+// definition lowers a def or class whose scopes are known.
+func (l *lowerer) definition(s *stmt) {
 	if s == nil || l.t.stmts[s] == nil {
 		l.opaqueBody("syntax error in the header or around it")
 		return
@@ -93,6 +117,11 @@ func (l *lowerer) body(p *parser, n *syntax.Node, d *lang.Decl) {
 	l.params(s.params)
 	l.fn.Captures = l.self.free()
 	l.fn.Body = l.block(s.body)
+	if unread(s) { // the function is known in part alone
+		h := &ir.Stmt{Kind: ir.KindOpaque, Text: fold(l.f.Text(s.span)), Span: s.span, Eval: ir.Eval{Op: ir.OpRaise},
+			Reason: "syntax error in the header"}
+		l.fn.Body = append([]ir.Node{&ir.Opaque{S: l.place(h, s.start)}}, l.fn.Body...)
+	}
 }
 
 // lambdaBody lowers a lambda to the return of its body.
@@ -136,22 +165,19 @@ func (l *lowerer) lambdaBody(p *parser, n, outer *syntax.Node, module *scope) {
 	l.fn.Body = []ir.Node{&ir.Return{S: l.place(s, s.Span.Start)}}
 }
 
-// find is the statement made from a syntax node.
-func find(body []*stmt, n *syntax.Node) *stmt {
+// find is the def or class whose keyword stands at an offset.
+func find(body []*stmt, start int) *stmt {
 	for _, s := range body {
-		if s.node == n && (s.kind == sDef || s.kind == sClass) {
+		if s.start == start && (s.kind == sDef || s.kind == sClass) {
 			return s
 		}
-		if n.Span.Start < s.whole.Start || n.Span.Start >= s.whole.End {
-			continue
-		}
 		for _, b := range [][]*stmt{s.body, s.orelse, s.final} {
-			if r := find(b, n); r != nil {
+			if r := find(b, start); r != nil {
 				return r
 			}
 		}
 		for _, a := range s.arms {
-			if r := find(a.body, n); r != nil {
+			if r := find(a.body, start); r != nil {
 				return r
 			}
 		}
@@ -393,7 +419,7 @@ func (l *lowerer) callee(e *expr) string {
 	if base.kind != eName {
 		return ""
 	}
-	if o := l.self.lookup(base.val); o != nil && !o.imported[base.val] && (e.kind == eName || base.val == "sys" || base.val == "os") {
+	if o := l.self.lookup(base.val); o != nil && !o.imported[base.val] {
 		return ""
 	}
 	return text(e)

@@ -1,7 +1,6 @@
 package python
 
 import (
-	"context"
 	"sort"
 	"strings"
 
@@ -180,8 +179,8 @@ func mend(f *source.File, es []*entry) []*entry {
 				span: source.Span{Start: lx.decorated(d), End: end}})
 			continue
 		}
-		if f.LastLine(e.span) > f.LastLine(source.Span{Start: d.start, End: end}) {
-			e.span.End, e.node = end, nil
+		if e.node.HasError || f.LastLine(e.span) != f.Line(end-1) {
+			e.span.End = end
 		}
 	}
 	return es
@@ -336,26 +335,6 @@ func isDecl(c *syntax.Node, d *lang.Decl) bool {
 		return true
 	}
 	return c.Parent != nil && c.Parent.Kind == "decorated_definition" && c.Parent.Span.Start == d.Span.Start
-}
-
-// cut parses a definition alone: all the bytes around it are blanked, so that
-// its own keep their offsets, and an indented one gets an `if` to stand under.
-func (g *grammar) cut(f *source.File, d *lang.Decl) *syntax.Node {
-	data := make([]byte, d.Span.End, d.Span.End+1)
-	for i := range data {
-		data[i] = '\n'
-	}
-	start := f.LineSpan(f.Line(d.Span.Start)).Start
-	copy(data[start:], f.Bytes[start:d.Span.End])
-	if const1 := "if 1:\n"; start < d.Span.Start && start >= len(const1) {
-		copy(data[start-len(const1):], const1)
-	}
-	data = append(data, '\n')
-	root, err := g.Parse(context.Background(), prepare(data), nil)
-	if err != nil {
-		return &syntax.Node{Kind: "module"}
-	}
-	return root
 }
 
 // futureAnnotations reports a `from __future__ import annotations`.

@@ -18,6 +18,9 @@ const maxDepth = 600
 type parser struct {
 	data  []byte
 	depth int
+	// bodies reads a block of a broken file, by where its first statement
+	// stands.
+	bodies map[int]func(doc bool) []*stmt
 }
 
 func (p *parser) text(n *syntax.Node) string { return n.Text(p.data) }
@@ -46,6 +49,14 @@ func hasToken(n *syntax.Node, kind string) bool {
 func (p *parser) block(n *syntax.Node, doc bool) []*stmt {
 	if n == nil {
 		return nil
+	}
+	if p.bodies != nil {
+		if ks := named(n); len(ks) > 0 {
+			if read := p.bodies[ks[0].Span.Start]; read != nil {
+				delete(p.bodies, ks[0].Span.Start) // its own statements begin there, too
+				return read(doc)
+			}
+		}
 	}
 	var out []*stmt
 	first := true
@@ -153,7 +164,7 @@ func (p *parser) stmt(n *syntax.Node) []*stmt {
 		return []*stmt{opaque(n, "nested too deeply")}
 	}
 	if n.IsError() {
-		return p.errorNode(n)
+		return []*stmt{opaque(n, errorReason(n))}
 	}
 	if n.Missing {
 		return []*stmt{opaque(n, errorReason(n))}
@@ -167,57 +178,6 @@ func (p *parser) stmt(n *syntax.Node) []*stmt {
 		return []*stmt{opaque(n, "unknown syntax: "+n.Kind)}
 	}
 	return []*stmt{s}
-}
-
-// errorNode keeps the statements that are whole inside an ERROR and makes the
-// rest opaque, in runs.
-func (p *parser) errorNode(n *syntax.Node) []*stmt {
-	var out []*stmt
-	run := source.Span{Start: -1}
-	flush := func() {
-		if run.Start >= 0 && run.End > run.Start {
-			out = append(out, &stmt{kind: sOpaque, node: n, start: run.Start, span: run, whole: run, reason: "syntax error"})
-		}
-		run = source.Span{Start: -1}
-	}
-	for _, c := range n.Children {
-		if c.Extra && !c.IsError() {
-			continue
-		}
-		if isStatement(c.Kind) && !c.HasError && p.ownLine(c) {
-			flush()
-			out = append(out, p.stmt(c)...)
-			continue
-		}
-		if run.Start < 0 {
-			run.Start = c.Span.Start
-		}
-		run.End = c.Span.End
-	}
-	flush()
-	if len(out) == 0 && n.Span.End > n.Span.Start {
-		return []*stmt{opaque(n, "syntax error")}
-	}
-	return out
-}
-
-// ownLine reports whether nothing but white space stands before n on its line:
-// inside an ERROR a fragment of a broken statement looks like a statement.
-func (p *parser) ownLine(n *syntax.Node) bool {
-	for i := n.Span.Start - 1; i >= 0; i-- {
-		switch p.data[i] {
-		case '\n':
-			return true
-		case ' ', '\t', '\f', '\r':
-		default:
-			return false
-		}
-	}
-	return true
-}
-
-func isStatement(kind string) bool {
-	return strings.HasSuffix(kind, "_statement") || strings.HasSuffix(kind, "_definition")
 }
 
 // simple reads a statement without a body.
@@ -369,11 +329,12 @@ func (p *parser) assignment(a *syntax.Node, s *stmt) {
 }
 
 func (p *parser) typeAlias(n *syntax.Node, s *stmt) {
-	left, right := n.Child("left"), n.Child("right")
-	if left == nil || right == nil {
+	ks := named(n)
+	if len(ks) != 2 {
 		s.kind, s.reason = sOpaque, "unknown type alias"
 		return
 	}
+	left, right := ks[0], ks[1]
 	for left.Kind == "type" && len(named(left)) == 1 {
 		left = named(left)[0]
 	}
@@ -731,7 +692,7 @@ func (p *parser) definition(n *syntax.Node, s *stmt) bool {
 	if d.Kind == "class_definition" {
 		s.kind = sClass
 		if a := d.Child("superclasses"); a != nil {
-			s.args = p.exprs(named(a))
+			s.args = p.arguments(a)
 		}
 		return true
 	}

@@ -243,9 +243,23 @@ func (p *parser) call(n *syntax.Node) *expr {
 			e.kids = append(e.kids, p.expr(args))
 			return e
 		}
-		e.kids = append(e.kids, p.exprs(named(args))...)
+		e.kids = append(e.kids, p.arguments(args)...)
 		return e
 	})
+}
+
+// arguments puts those with a keyword last: f(a=x, *y) is evaluated, and
+// printed by Python, as f(*y, a=x).
+func (p *parser) arguments(n *syntax.Node) []*expr {
+	var plain, keyed []*expr
+	for _, e := range p.exprs(named(n)) {
+		if e.kind == eKeyword || e.kind == eDoubleStar {
+			keyed = append(keyed, e)
+		} else {
+			plain = append(plain, e)
+		}
+	}
+	return append(plain, keyed...)
 }
 
 // boolean joins `a and b and c` to one node, as Python does.
