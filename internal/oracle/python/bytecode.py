@@ -13,14 +13,15 @@ import types
 from prepare import COMPREHENSION_PREFIX, prepare
 from statements import (
     FOREACH, LOOPS, SCOPE_NODES, TRY_NODES, WITHS, File, endless_candidates, first_statement,
-    may_raise, parameters, suppresses,
+    suppresses,
 )
 
 NORMALISATIONS = [
     ("own lines", "each statement is compiled on a line of its own",
      "the compiler drops jumps, pass and NOPs only within a line; lines mean nothing else to it"),
-    ("anchors", "global, nonlocal and bare annotations get a pass in front",
-     "they compile to nothing but are statements of the design"),
+    ("anchors", "global, nonlocal, del and bare annotations get a pass in front, the suites of with and "
+     "try one of no statement at their end",
+     "some compile to nothing but are statements of the design; what leaves a suite is on its last line"),
     ("constants", "a constant that is tested is hidden behind a name, unless it is the whole "
      "literal condition of a while",
      "the design's rule for constant conditions: a literal loop header keeps the one edge, `if False` both"),
@@ -46,6 +47,7 @@ NORMALISATIONS = [
      "bytecode has only jumps, and a resumed return no instruction of its own in 3.11"),
     ("comprehension variables", "are renamed apart and left out",
      "from 3.12 on they are fast locals of the function"),
+    ("super()", "does not read the first parameter", "the source does not either"),
 ]
 
 ENTRY, EXIT, RAISE = "entry", "exit", "raise"
@@ -252,9 +254,18 @@ class Flow:
         self.group_ends = set()
         for k, ins in enumerate(self.ins):
             if "PREP_RERAISE_STAR" in (ins.opname, ins.argrepr.removeprefix("INTRINSIC_")):
+                for j in closure([k - 1], self.of_handlers):
+                    self.sid[j] = None
                 while not self.names[k].startswith("POP_JUMP"):
                     k += 1
                 self.group_ends.add(k)
+
+    def of_handlers(self, k):
+        """Where k goes on to within the lines of handlers, or no line."""
+        for to in self.normal[k]:
+            sid = None if to == EXIT else self.sid[to]
+            if to != EXIT and (sid is None or isinstance(self.node(sid), ast.ExceptHandler)):
+                yield to
 
     def onwards(self, k, origin):
         """Where a transparent instruction goes on to, coming from a statement."""
@@ -268,7 +279,7 @@ class Flow:
         return self.names[k] == "RERAISE"
 
     def read_raises(self):
-        may = {sid: may_raise(stmt) for sid, stmt in self.unit.stmts.items()}
+        may = {sid: stmt.may_raise for sid, stmt in self.unit.stmts.items()}
         raises = [sid is not None and may[sid] and not is_quiet(self.names[k]) for k, sid in enumerate(self.sid)]
         for k in self.unbinds:
             raises[k + 1] = False
@@ -350,6 +361,8 @@ class Flow:
             return "true"
         if isinstance(node, (ast.Return, ast.Lambda)):
             return "return"
+        if isinstance(node, (ast.Break, ast.Continue)):
+            return "plain"
         return "raise" if reraised else "plain"
 
     # ------------------------------------------------------------ def-use

@@ -16,6 +16,7 @@ from statements import COMPREHENSIONS, SCOPE_NODES, TRY_NODES, WITHS, is_docstri
 
 UNMARKED = 1  # the line of what is no statement: try, docstrings
 OPAQUE = ".opaque"  # a global that nobody else reads, in the place of a constant
+SUPER = ".super"  # in the place of super
 COMPREHENSION_PREFIX = ".of"  # of variables of comprehensions
 
 
@@ -23,7 +24,7 @@ def prepare(file, endless):
     """Rewrites file.tree in place; `endless` as for never_returns."""
     owner = {sid: unit for unit in file.units for sid in unit.stmts}
     _NeverReturns(owner, endless).visit(file.tree)
-    _RenameComprehensionVariables().visit(file.tree)
+    _Rename().visit(file.tree)
     _HideConstants().visit(file.tree)
     _Anchor().visit(file.tree)
     _place(file.tree, UNMARKED)
@@ -112,9 +113,10 @@ def is_constant(node):
     return isinstance(node, CONSTANT_PARTS) and all(map(is_constant, ast.iter_child_nodes(node)))
 
 
-class _RenameComprehensionVariables(ast.NodeTransformer):
+class _Rename(ast.NodeTransformer):
     """Variables of comprehensions get names of their own, since 3.12 and later
-    put them among the function's fast locals."""
+    put them among the function's fast locals; so does `super` in `super()`, which
+    would read the first parameter unseen."""
 
     def __init__(self):
         self.names = {}
@@ -123,6 +125,11 @@ class _RenameComprehensionVariables(ast.NodeTransformer):
     def visit_Name(self, node):
         node.id = self.names.get(node.id, node.id)
         return node
+
+    def visit_Call(self, node):
+        if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args:
+            node.func.id = SUPER
+        return self.generic_visit(node)
 
     def visit_Lambda(self, node):
         arguments = node.args
@@ -161,28 +168,30 @@ class _RenameComprehensionVariables(ast.NodeTransformer):
 class _Anchor(ast.NodeTransformer):
     """Statements that compile to nothing get a `pass` of the same id in front.
 
-    The body of a with gets one of no statement at its end: 3.11 puts what leaves
-    the with on the line of the statement that it compiled last.
+    The suites of with and try get one of no statement at their end: the
+    compiler puts what leaves them on the line that it compiled last.
     """
-
-    def visit_With(self, node):
-        self.generic_visit(node)
-        end = ast.Pass()
-        end._sid = UNMARKED
-        node.body.append(end)
-        return node
-
-    visit_AsyncWith = visit_With
 
     def anchored(self, node):
         anchor = ast.Pass()
         anchor._sid = node._sid
         return [anchor, node]
 
-    visit_Global = visit_Nonlocal = anchored
+    visit_Global = visit_Nonlocal = visit_Delete = anchored
 
     def visit_AnnAssign(self, node):
         return self.anchored(node) if node.value is None else node
+
+    def closed(self, node):
+        self.generic_visit(node)
+        for suite in (node.body, getattr(node, "orelse", None), getattr(node, "finalbody", None)):
+            if suite:
+                end = ast.Pass()
+                end._sid = UNMARKED
+                suite.append(end)
+        return node
+
+    visit_With = visit_AsyncWith = visit_Try = visit_TryStar = visit_ExceptHandler = closed
 
 
 def _place(node, sid):

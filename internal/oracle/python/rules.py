@@ -10,7 +10,7 @@ import ast
 
 from effects import Effects, join
 from statements import (
-    FOREACH, TRY_NODES, WITHS, File, endless_candidates, is_irrefutable, may_raise, never_returns,
+    FOREACH, TRY_NODES, WITHS, File, endless_candidates, is_irrefutable, never_returns,
     parameters, suppresses,
 )
 from bytecode import ENTRY, EXIT, RAISE, Graph
@@ -86,7 +86,7 @@ class Builder:
     def simple(self, node, env, part=None):
         """A new node for a statement, with its implicit exceptions."""
         new = Node(node._sid, part)
-        if may_raise(self.unit.stmts[node._sid]):
+        if self.unit.stmts[node._sid].may_raise:
             new.caught = [to for to in env.caught() if to is not self.raise_]
         return new
 

@@ -29,10 +29,11 @@ WITHS = (ast.With, ast.AsyncWith)
 class Stmt:
     """One ordinary statement: `key` is the (line, col) of its first token."""
 
-    __slots__ = ("sid", "node", "key", "unit")
+    __slots__ = ("sid", "node", "key", "unit", "may_raise")
 
     def __init__(self, sid, node, key, unit):
         self.sid, self.node, self.key, self.unit = sid, node, key, unit
+        self.may_raise = may_raise(node, unit)
 
 
 class Unit:
@@ -386,11 +387,10 @@ def suppresses(node):
 # ---------------------------------------------------------------- MayRaise
 
 
-def may_raise(stmt):
+def may_raise(node, unit):
     """The design's rule: everything may raise but pass, break, continue, global,
     `is` tests, and assignment to a plain local, or return, of constants and
     plain locals."""
-    node, unit = stmt.node, stmt.unit
     quiet = Quiet(unit.locals)
     if isinstance(node, (ast.Pass, ast.Break, ast.Continue, ast.Global, ast.Nonlocal)):
         return False
