@@ -43,8 +43,8 @@ type Difference struct {
 	Conflict bool   // unmerged: the text holds conflict markers, or did
 }
 
-// MaxFile is the largest file whose content is compared; a larger one that may
-// have changed is said to differ.
+// MaxFile is the largest file whose content is compared. A larger one that may
+// have changed is said to differ, and so is one that cannot be read.
 const MaxFile = 64 << 20
 
 // Differences lists, in order of path, what differs between the commit base
@@ -171,40 +171,30 @@ func (d *differ) compare() error {
 	items := d.items()
 	workers := min(runtime.GOMAXPROCS(0), 8, len(items)/256+1)
 	var suspects []suspect
-	var firstErr error
 	var wg sync.WaitGroup
 	for w := range workers {
 		part := items[len(items)*w/workers : len(items)*(w+1)/workers]
 		wg.Go(func() {
 			batch := d.r.FS.NewBatch()
 			for _, it := range part {
-				s, ok, err := d.look(batch, it)
-				if ok || err != nil {
+				if s, undecided := d.look(batch, it); undecided {
 					d.mu.Lock()
-					if ok {
-						suspects = append(suspects, s)
-					}
-					if err != nil && firstErr == nil {
-						firstErr = err
-					}
+					suspects = append(suspects, s)
 					d.mu.Unlock()
 				}
 			}
 		})
 	}
 	wg.Wait()
-	if firstErr != nil {
-		return firstErr
-	}
 	slices.SortFunc(suspects, func(a, b suspect) int { return strings.Compare(a.path, b.path) })
 	return d.read(suspects)
 }
 
 // look decides from the stat tuple alone where it can.
-func (d *differ) look(batch *rootfs.Batch, it item) (s suspect, undecided bool, err error) {
+func (d *differ) look(batch *rootfs.Batch, it item) (s suspect, undecided bool) {
 	old, tracked := d.tree[it.path]
 	if tracked && old.Mode == ModeGitlink {
-		return s, false, nil
+		return s, false
 	}
 	st, err := batch.Stat(it.path)
 	switch {
@@ -213,25 +203,28 @@ func (d *differ) look(batch *rootfs.Batch, it item) (s suspect, undecided bool, 
 		if tracked && !(it.index != nil && it.index.skipWorktree) {
 			d.add(Difference{Status: Deleted, Path: it.path, OldPath: it.path, OldID: old.ID, OldMode: old.Mode, Conflict: it.conflict})
 		}
-		return s, false, nil
-	case err != nil:
-		return s, false, fmt.Errorf("compare %s: %w", it.path, err)
+		return s, false
+	case err != nil: // a directory that may not be entered: nobody can tell
+		if tracked {
+			d.add(Difference{Status: Modified, Path: it.path, OldPath: it.path, OldID: old.ID, OldMode: old.Mode, NewMode: old.Mode, Conflict: it.conflict})
+		}
+		return s, false
 	}
 	mode := gitMode(st)
 	if mode == 0 { // a device, a socket: git does not see it
 		if tracked {
 			d.add(Difference{Status: Deleted, Path: it.path, OldPath: it.path, OldID: old.ID, OldMode: old.Mode})
 		}
-		return s, false, nil
+		return s, false
 	}
 	if !tracked {
 		d.add(Difference{Status: Added, Path: it.path, NewMode: mode, Size: st.Size, Conflict: it.conflict})
-		return s, false, nil
+		return s, false
 	}
 	if it.index != nil && it.index.id == old.ID && sameType(it.index.mode, old.Mode) && d.clean(it.index, st, mode) {
-		return s, false, nil
+		return s, false
 	}
-	return suspect{item: it, old: old, stat: st}, true, nil
+	return suspect{item: it, old: old, stat: st}, true
 }
 
 func gitMode(st rootfs.Stat) int {
@@ -283,10 +276,8 @@ func (d *differ) read(suspects []suspect) error {
 			case errors.Is(err, fs.ErrNotExist): // vanished since the stat
 				diff.Status, diff.NewMode = Deleted, 0
 				d.deleted = append(d.deleted, diff)
-			case errors.Is(err, rootfs.ErrTooLarge):
+			case err != nil: // too large, not readable: nobody can tell that it is equal
 				d.changed = append(d.changed, diff)
-			case err != nil:
-				return fmt.Errorf("compare %s: %w", s.path, err)
 			case !sameType(mode, s.old.Mode):
 				d.changed = append(d.changed, diff)
 			case blobID(data, len(s.old.ID)) == s.old.ID:

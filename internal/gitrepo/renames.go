@@ -3,13 +3,9 @@ package gitrepo
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"hash/maphash"
-	"io/fs"
 	"path"
 	"slices"
-
-	"flowplan/internal/rootfs"
 )
 
 const (
@@ -30,14 +26,10 @@ func (d *differ) pairRenames() ([]Difference, error) {
 	slices.SortFunc(d.added, byPath)
 	slices.SortFunc(d.deleted, byPath)
 	if len(d.added) > 0 && len(d.deleted) > 0 {
-		var pairs []Difference
-		var err error
-		if pairs, err = d.identical(); err != nil {
-			return nil, err
-		}
-		out = append(out, pairs...)
+		out = append(out, d.identical()...)
 		if n := len(d.added) * len(d.deleted); n > 0 && n <= maxPairs {
-			if pairs, err = d.similar(); err != nil {
+			pairs, err := d.similar()
+			if err != nil {
 				return nil, err
 			}
 			out = append(out, pairs...)
@@ -51,7 +43,7 @@ func rename(from, to Difference) Difference {
 }
 
 // identical pairs files of the same blob, those of the same base name first.
-func (d *differ) identical() ([]Difference, error) {
+func (d *differ) identical() []Difference {
 	byID := map[string][]int{}
 	for i, del := range d.deleted {
 		if del.OldMode != ModeGitlink {
@@ -62,13 +54,7 @@ func (d *differ) identical() ([]Difference, error) {
 	ids := make([]string, len(d.added))
 	for i, a := range d.added {
 		data, err := d.r.addedContent(a)
-		if errors.Is(err, rootfs.ErrTooLarge) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		if len(data) > 0 { // empty files are all alike
+		if err == nil && len(data) > 0 { // unreadable: no partner; empty files are all alike
 			ids[i] = blobID(data, idLen)
 		}
 	}
@@ -90,7 +76,7 @@ func (d *differ) identical() ([]Difference, error) {
 		}
 	}
 	d.drop(goneAdded, goneDeleted)
-	return pairs, nil
+	return pairs
 }
 
 func (d *differ) drop(added, deleted map[int]bool) {
@@ -163,8 +149,11 @@ func (d *differ) similar() ([]Difference, error) {
 		}
 		return nil
 	})
-	if err != nil {
+	switch {
+	case d.ctx.Err() != nil:
 		return nil, err
+	case err != nil: // a blob that a partial clone lacks: added and deleted it is
+		return nil, nil
 	}
 	type pair struct {
 		score    float64

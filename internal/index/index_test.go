@@ -7,11 +7,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	sitter "github.com/smacker/go-tree-sitter"
+	"github.com/smacker/go-tree-sitter/python"
 
 	"flowplan/internal/flowtest/minilang"
 	"flowplan/internal/lang"
@@ -300,8 +305,38 @@ func TestMeasure(t *testing.T) {
 			}
 		}
 	})
+	t.Logf("bare parse on as many workers: %v", bareParse(t, fs))
 	t.Logf("first: %+v", refresh(t, ix))
 	t.Logf("again: %+v", refresh(t, ix))
 	st, err := ix.Status(bg)
 	t.Logf("database %d bytes, %d skipped, %v", st.Bytes, len(st.Skipped), err)
+}
+
+// bareParse is the yardstick: the binding alone, over the same files.
+func bareParse(t *testing.T, fs *rootfs.FS) time.Duration {
+	t.Helper()
+	paths, err := Walk(bg, fs, func(p string) bool { return strings.HasSuffix(p, ".py") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			p := sitter.NewParser()
+			p.SetLanguage(python.GetLanguage())
+			for i := next.Add(1) - 1; int(i) < len(paths); i = next.Add(1) - 1 {
+				data, err := os.ReadFile(fs.Abs(paths[i]))
+				if err != nil {
+					continue
+				}
+				if tree, err := p.ParseCtx(bg, nil, data); err == nil {
+					tree.Close()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return time.Since(start)
 }

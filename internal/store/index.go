@@ -26,7 +26,7 @@ CREATE TABLE files(
 	language TEXT NOT NULL,
 	stat INTEGER NOT NULL,
 	racy INTEGER NOT NULL,
-	hash TEXT NOT NULL,
+	hash BLOB NOT NULL,
 	skipped TEXT NOT NULL,
 	symbols INTEGER NOT NULL,
 	outline BLOB NOT NULL);
@@ -39,7 +39,7 @@ type File struct {
 	Language string // "" for a file of no language, kept so that it is not looked at again
 	Stat     int64  // a hash of its stat tuple
 	Racy     bool   // it may have been written since without changing the tuple
-	Hash     string // of the content
+	Hash     string // of the content, raw bytes
 	Skipped  string // why it has no symbols, or ""
 	Symbols  int
 }
@@ -153,13 +153,15 @@ const (
 	fileColumns = "SELECT path, language, stat, racy, hash, skipped, symbols FROM files "
 	byPath      = "WHERE id BETWEEN ? AND ? AND path = ?"
 	// maxProbe is how far from its place a file may stand when others have the
-	// same id: of a million files fewer than three do.
+	// same id: rare below a million files.
 	maxProbe = 63
 )
 
 func scanFile(rows *sql.Rows) (File, error) {
 	var f File
-	err := rows.Scan(&f.Path, &f.Language, &f.Stat, &f.Racy, &f.Hash, &f.Skipped, &f.Symbols)
+	var hash []byte
+	err := rows.Scan(&f.Path, &f.Language, &f.Stat, &f.Racy, &hash, &f.Skipped, &f.Symbols)
+	f.Hash = string(hash)
 	return f, err
 }
 
@@ -198,6 +200,7 @@ type writer struct {
 	find, taken, put, touch, drop *sql.Stmt
 	outline, addName, dropName    *sql.Stmt
 	added                         []nameRow
+	packer
 }
 
 type nameRow struct{ name, file int64 }
@@ -269,7 +272,7 @@ func (w *writer) dropNames(id int64) error {
 	if err := w.outline.QueryRowContext(w.ctx, id).Scan(&data); err != nil {
 		return err
 	}
-	symbols, err := decodeOutline(data, "", "")
+	symbols, err := unpackOutline(data, "", "")
 	if err != nil {
 		return err
 	}
@@ -301,7 +304,7 @@ func (w *writer) update(u Update) error {
 	case err != nil:
 		return err
 	case known && u.KeepSymbols:
-		_, err := w.touch.ExecContext(w.ctx, f.Stat, f.Racy, id, f.Hash)
+		_, err := w.touch.ExecContext(w.ctx, f.Stat, f.Racy, id, []byte(f.Hash))
 		return err
 	case u.KeepSymbols: // removed by another process meanwhile
 		return nil
@@ -313,7 +316,7 @@ func (w *writer) update(u Update) error {
 	if err != nil {
 		return err
 	}
-	if _, err := w.put.ExecContext(w.ctx, id, f.Path, f.Language, f.Stat, f.Racy, f.Hash, f.Skipped, len(u.Symbols), encodeOutline(u.Symbols)); err != nil {
+	if _, err := w.put.ExecContext(w.ctx, id, f.Path, f.Language, f.Stat, f.Racy, []byte(f.Hash), f.Skipped, len(u.Symbols), w.pack(encodeOutline(u.Symbols))); err != nil {
 		return err
 	}
 	for _, key := range nameKeys(u.Symbols) {
@@ -364,7 +367,7 @@ func (ix *Index) outlines(ctx context.Context, where string, args ...any) ([]Sym
 		if err := rows.Scan(&path, &language, &data); err != nil {
 			return nil, err
 		}
-		return decodeOutline(data, path, language)
+		return unpackOutline(data, path, language)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read index: %w", err)

@@ -1,10 +1,13 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
+	"compress/flate"
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
+	"io"
 	"slices"
 	"strings"
 )
@@ -168,7 +171,7 @@ func (d *decoder) str() string { return d.take(d.num()) }
 func pathID(path string) int64 {
 	h := fnv.New32a()
 	h.Write([]byte(path))
-	return int64(h.Sum32())
+	return int64(h.Sum32() >> 9) // three bytes in a record
 }
 
 // nameKey is the key under which a name is looked up, whatever its case. Two
@@ -176,11 +179,57 @@ func pathID(path string) int64 {
 func nameKey(name string) int64 {
 	h := fnv.New32a()
 	h.Write([]byte(strings.ToLower(name)))
-	return int64(h.Sum32())
+	return int64(h.Sum32() >> 9) // three bytes in a record
 }
 
 func sortNames(rows []nameRow) {
 	slices.SortFunc(rows, func(a, b nameRow) int {
 		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.file, b.file))
 	})
+}
+
+// packer compresses outlines: neighbours share words that front coding misses.
+type packer struct {
+	out bytes.Buffer
+	z   *flate.Writer
+}
+
+// pack is the stored form: a byte that says how, and the outline.
+func (p *packer) pack(outline []byte) []byte {
+	if len(outline) > 64 {
+		p.out.Reset()
+		p.out.WriteByte(packed)
+		if p.z == nil {
+			p.z, _ = flate.NewWriter(&p.out, flate.DefaultCompression) // fails for unknown levels only
+		} else {
+			p.z.Reset(&p.out)
+		}
+		p.z.Write(outline) // a Buffer never fails
+		p.z.Close()
+		if p.out.Len() <= len(outline) {
+			return bytes.Clone(p.out.Bytes())
+		}
+	}
+	return append([]byte{plain}, outline...)
+}
+
+const (
+	plain  = 0
+	packed = 1
+	// maxOutline bounds what a damaged record may expand to.
+	maxOutline = 64 << 20
+)
+
+func unpackOutline(data []byte, path, language string) ([]Symbol, error) {
+	if len(data) == 0 || data[0] > packed {
+		return nil, fmt.Errorf("outline of %s: %w", path, errDamaged)
+	}
+	if data[0] == plain {
+		return decodeOutline(data[1:], path, language)
+	}
+	text, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(data[1:])), maxOutline))
+	if err != nil {
+		return nil, fmt.Errorf("outline of %s: %w", path, errDamaged)
+	}
+	return decodeOutline(text, path, language)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -59,6 +60,14 @@ func TestOutlineCodec(t *testing.T) {
 	got, err := decodeOutline(data, "a.py", "python")
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v %s", err, diff)
+	}
+	var p packer
+	for range 2 {
+		long := slices.Repeat(want, 10)
+		got, err := unpackOutline(p.pack(encodeOutline(long)), "a.py", "python")
+		if err != nil || len(got) != len(long) || p.out.Len() == 0 {
+			t.Errorf("packed: %d of %d, %v", len(got), len(long), err)
+		}
 	}
 	for i := range data { // damage is an error or another outline, never a panic
 		bad := bytes.Clone(data)
@@ -125,7 +134,7 @@ func TestSameID(t *testing.T) {
 	defer ix.Close()
 	// Others in the way of a.py, as if their paths hashed alike.
 	for i := range int64(3) {
-		if _, err := ix.db.Exec("INSERT INTO files VALUES(?, ?, '', 0, 0, '', '', 0, x'')", pathID("a.py")+i, fmt.Sprint("other", i)); err != nil {
+		if _, err := ix.db.Exec("INSERT INTO files VALUES(?, ?, '', 0, 0, x'', '', 0, x'00')", pathID("a.py")+i, fmt.Sprint("other", i)); err != nil {
 			t.Fatal(err)
 		}
 	}
