@@ -73,7 +73,7 @@ func newRoot() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError("%s: %w; see `%s --help`", cmd.CommandPath(), err, cmd.CommandPath())
 	})
-	root.AddCommand(newGraph())
+	root.AddCommand(newGraph(), newOps())
 	return root
 }
 

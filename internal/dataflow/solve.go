@@ -317,6 +317,10 @@ func (s *solver) eval(e *ir.Eval, st set) (yes, no set) {
 	case ir.OpSeq:
 		yes, no = st, st
 		for i := range e.Kids {
+			if e.Kids[i].Op == ir.OpIfTrue { // on the true outcome of what stands before it
+				yes = s.sequence(e.Kids[i].Kids, apart(yes, no))
+				continue
+			}
 			if i > 0 {
 				yes = join(yes, no)
 			}

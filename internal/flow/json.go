@@ -127,7 +127,7 @@ func (v *View) JSON() FunctionJSON {
 		bj := BlockJSON{ID: b.ID, Dead: b.Dead}
 		for _, s := range b.Stmts {
 			bj.Statements = append(bj.Statements, StmtJSON{s.ID, s.Line, s.Col, s.EndLine, string(s.Kind), s.Text, s.MayRaise()})
-			if s.Kind == ir.KindOpaque {
+			if s.Reason != "" {
 				out.Opaque = append(out.Opaque, OpaqueJSON{s.Line, s.Reason})
 			}
 		}

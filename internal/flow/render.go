@@ -333,7 +333,7 @@ func (r *renderer) line(i int) string {
 	} else {
 		notes = append(notes, r.edgeNotes(i)...)
 	}
-	if s.Kind == ir.KindOpaque {
+	if s.Reason != "" {
 		notes = append(notes, "unreadable: "+s.Reason)
 	}
 	if r.o.Mark == s.Line {

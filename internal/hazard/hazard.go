@@ -83,7 +83,7 @@ func unreadable(v *flow.View) []int {
 		lines = append(lines, v.File.Source.Line(e.Start))
 	}
 	for _, s := range v.Func.Stmts {
-		if s.Kind == ir.KindOpaque {
+		if s.Reason != "" {
 			lines = append(lines, s.Line)
 		}
 	}

@@ -280,3 +280,17 @@ func Bodies(n Node) [][]Node {
 	}
 	return nil
 }
+
+// Nodes calls fn on every structured statement of the function, outer first.
+func (f *Func) Nodes(fn func(Node)) {
+	var visit func([]Node)
+	visit = func(nodes []Node) {
+		for _, n := range nodes {
+			fn(n)
+			for _, b := range Bodies(n) {
+				visit(b)
+			}
+		}
+	}
+	visit(f.Body)
+}

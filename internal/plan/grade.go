@@ -510,7 +510,7 @@ func unreadableLine(d *delta.Delta, head bool) int {
 		v = d.Head
 	}
 	for _, s := range v.Func.Stmts {
-		if s.Kind == ir.KindOpaque {
+		if s.Reason != "" {
 			return s.Line
 		}
 	}
