@@ -34,7 +34,8 @@ func (g *grammar) lower(f *source.File, root *syntax.Node, d *lang.Decl) *ir.Fun
 	l.path = scopePath(d)
 	l.future = futureAnnotations(f, root)
 	p := &parser{data: f.Bytes}
-	if n := locate(root, d); n != nil && (!root.HasError || d.Kind == ir.FuncLambda) {
+	n := locate(root, d)
+	if n != nil && (d.Kind == ir.FuncLambda || !outermost(n).HasError) {
 		l.body(p, n)
 	} else if root.HasError && d.Kind != ir.FuncLambda {
 		l.broken(&region{g: g, l: newLines(f), p: p}, d)
@@ -62,12 +63,7 @@ func (l *lowerer) body(p *parser, n *syntax.Node) {
 		l.fn.Body = l.block(body)
 		return
 	}
-	outer := n
-	for at := n.Parent; at != nil; at = at.Parent {
-		if at.Kind == "function_definition" { // what a class binds is not seen from inside its functions
-			outer = at
-		}
-	}
+	outer := outermost(n)
 	module := newScope(scopeModule, nil)
 	if n.Kind == "lambda" {
 		l.lambdaBody(p, n, outer, module)
@@ -79,6 +75,18 @@ func (l *lowerer) body(p *parser, n *syntax.Node) {
 	top := p.stmt(outer)
 	l.t.block(module, top)
 	l.definition(find(top, n.Span.Start))
+}
+
+// outermost is the outermost function around n, or n. What a class around it
+// binds is not seen from inside.
+func outermost(n *syntax.Node) *syntax.Node {
+	outer := n
+	for at := n.Parent; at != nil; at = at.Parent {
+		if at.Kind == "function_definition" {
+			outer = at
+		}
+	}
+	return outer
 }
 
 // broken lowers a definition of a file with syntax errors.
