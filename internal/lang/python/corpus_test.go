@@ -20,6 +20,9 @@ import (
 func stdlib(t testing.TB, nth int) []string {
 	t.Helper()
 	root := os.Getenv("FLOWPLAN_PYTHON_CORPUS")
+	if os.Getenv("FLOWPLAN_CORPUS_ALL") != "" {
+		nth = 1
+	}
 	if root == "" {
 		out, err := exec.Command("python3", "-c", "import sysconfig; print(sysconfig.get_path('stdlib'))").Output()
 		if err != nil {

@@ -64,7 +64,7 @@ func (p *parser) block(n *syntax.Node, doc bool) []*stmt {
 		if c.Extra && !c.IsError() || !c.Named && !c.HasError || c.Kind == "line_continuation" {
 			continue
 		}
-		if doc && first && isDoc(c) {
+		if doc && first && p.isDoc(c) {
 			first = false
 			continue
 		}
@@ -74,23 +74,18 @@ func (p *parser) block(n *syntax.Node, doc bool) []*stmt {
 	return out
 }
 
-// isDoc reports whether a statement is a string alone.
-func isDoc(n *syntax.Node) bool {
+// isDoc reports whether a statement is a string alone, neither of bytes nor
+// formatted.
+func (p *parser) isDoc(n *syntax.Node) bool {
 	if n.Kind != "expression_statement" || n.HasError {
 		return false
 	}
 	for len(named(n)) == 1 && !hasToken(n, ",") {
 		n = named(n)[0]
 		switch n.Kind {
-		case "string":
-			return n.ChildOf("interpolation") == nil
-		case "concatenated_string":
-			for _, s := range named(n) {
-				if s.ChildOf("interpolation") != nil {
-					return false
-				}
-			}
-			return true
+		case "string", "concatenated_string":
+			e := p.expr(n)
+			return e.kind == eConst && e.str == "s"
 		case "parenthesized_expression":
 		default:
 			return false
