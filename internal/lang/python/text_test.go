@@ -79,7 +79,7 @@ func TestNewerPython(t *testing.T) {
 		"x = t'{a}' t\"b\"\n":                    "x = t'{a}b'",
 		"x = f\"{d[\"a\"]}\"\n":                  "x = f'{d['a']}'",
 		"return *f(), x\n":                       "return *f(), x",
-		"print >>f, x,\n":                        "print >>f, x,",
+		"print >>f, x,\n":                        "print >> f, x,",
 		"exec 'x' in d\n":                        "exec 'x' in d",
 	} {
 		found := false
