@@ -76,7 +76,12 @@ func parseCondition(g *syntax.Grammar, raw string) (*ir.Cond, error) {
 		return nil, errCondition
 	}
 	p := &parser{data: data}
-	e := p.expr(named(root)[0].Child("condition"))
+	n := named(root)[0].Child("condition")
+	// The parentheses put around it must have stayed a pair.
+	if n.Kind != "parenthesized_expression" && n.Kind != "tuple" || n.Span.End-n.Span.Start != len(s)+3 {
+		return nil, errCondition
+	}
+	e := p.expr(n)
 	if hasBad(e) {
 		return nil, errCondition
 	}

@@ -2,6 +2,7 @@ package python
 
 import (
 	"fmt"
+	"math"
 	"math/big"
 	"strconv"
 	"strings"
@@ -17,10 +18,10 @@ func number(raw string) *expr {
 	e := &expr{kind: eConst, val: s, truth: 1}
 	if strings.HasSuffix(s, "j") {
 		v, err := strconv.ParseFloat(s[:len(s)-1], 64)
-		if err != nil {
+		if err != nil && v == 0 {
 			return e
 		}
-		e.val = strconv.FormatFloat(v, 'g', -1, 64) + "j"
+		e.val = float(v) + "j"
 		if v == 0 {
 			e.truth = -1
 		}
@@ -53,14 +54,21 @@ func number(raw string) *expr {
 	if err != nil && v == 0 {
 		return e
 	}
-	e.val = strconv.FormatFloat(v, 'g', -1, 64)
-	if !strings.ContainsAny(e.val, ".eI") {
+	e.val = float(v)
+	if !strings.ContainsAny(e.val, ".e") {
 		e.val += ".0"
 	}
 	if v == 0 {
 		e.truth = -1
 	}
 	return e
+}
+
+func float(v float64) string {
+	if math.IsInf(v, 0) {
+		return "1e309"
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
 // strings joins the adjacent string literals ns to one constant or, when one of

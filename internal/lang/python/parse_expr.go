@@ -44,6 +44,9 @@ func (p *parser) expr1(n *syntax.Node) *expr {
 	}
 	switch n.Kind {
 	case "identifier":
+		if keyword(p.text(n)) { // error recovery takes one for a name
+			return p.bad(n)
+		}
 		return &expr{kind: eName, val: p.text(n)}
 	case "integer", "float":
 		return number(p.text(n))
@@ -158,6 +161,16 @@ func (p *parser) expr1(n *syntax.Node) *expr {
 		return p.dottedExpr(ks)
 	}
 	return p.bad(n)
+}
+
+// keyword reports a word that no version of Python takes for a name.
+func keyword(word string) bool {
+	switch word {
+	case "and", "as", "assert", "break", "class", "continue", "def", "del", "elif", "else", "except", "finally", "for", "from",
+		"global", "if", "import", "in", "is", "lambda", "not", "or", "pass", "raise", "return", "try", "while", "with", "yield":
+		return true
+	}
+	return false
 }
 
 // onFirst builds an expression around its first operand. The grammar takes

@@ -10,6 +10,9 @@ import "bytes"
 //	except A, B, C:        except A| B| C:
 //	except *A:             except* A:
 //	class C[T = int]:      class C[T | int]:
+//
+// Where a line inside brackets has less indentation than its statement, the
+// grammar ends the block: the line is joined to the one before.
 func prepare(data []byte) []byte {
 	s := scanner{data: data}
 	var out []byte
@@ -27,6 +30,11 @@ func prepare(data []byte) []byte {
 		}
 	}
 	s.onLine = func(start int) { prepareLine(data, start, set) }
+	s.onDedent = func(from, to int) {
+		for i := from; i <= to; i++ {
+			set(i, ' ')
+		}
+	}
 	s.scan()
 	if out == nil {
 		return data
@@ -150,16 +158,59 @@ type scanner struct {
 	onPrefix func(start, quote int) // the letters before a string's quote
 	onString func(start, end int)
 	onLine   func(start int) // first byte of a physical line that is not in a string
+	// onDedent gets the end of a line in brackets, with its comment, before a
+	// line of less indentation than that of the statement.
+	onDedent func(from, to int)
+}
+
+// dedents reports whether the next line that is not blank stands left of
+// indent and goes on with what the brackets hold; starts says that it begins a
+// statement, so that a bracket must have been left open.
+func (s *scanner) dedents(newline, indent int) (dedents, starts bool) {
+	begin := newline + 1
+	for i := begin; i < len(s.data); i++ {
+		switch s.data[i] {
+		case ' ', '\t', '\f', '\r':
+			continue
+		case '\n':
+			begin = i + 1
+			continue
+		}
+		switch word, _ := nextWord(s.data, i); word {
+		case "def", "class", "return", "while", "with", "try", "raise", "pass", "break", "continue", "del", "global", "nonlocal",
+			"assert", "import", "except", "finally", "elif":
+			return false, true
+		}
+		return i-begin < indent, false
+	}
+	return false, true
 }
 
 func (s *scanner) scan() {
 	d := s.data
 	lineStart := true
+	depth, indent := 0, 0
+	ends := func(from, newline int) { // a line ends, from is where its comment begins
+		lineStart = true
+		if depth == 0 {
+			return
+		}
+		dedents, starts := s.dedents(newline, indent)
+		if starts {
+			depth = 0
+		} else if dedents && s.onDedent != nil {
+			s.onDedent(from, newline)
+		}
+	}
 	for i := 0; i < len(d); {
 		if lineStart {
 			lineStart = false
+			begin := i
 			for i < len(d) && (d[i] == ' ' || d[i] == '\t' || d[i] == '\f') {
 				i++
+			}
+			if depth == 0 && i < len(d) && d[i] != '\n' && d[i] != '#' {
+				indent = i - begin
 			}
 			if s.onLine != nil && i < len(d) {
 				switch d[i] {
@@ -171,14 +222,21 @@ func (s *scanner) scan() {
 		}
 		switch c := d[i]; {
 		case c == '\n':
-			lineStart = true
+			ends(i, i)
 			i++
 		case c == '#':
 			n := bytes.IndexByte(d[i:], '\n')
 			if n < 0 {
 				return
 			}
-			i += n
+			ends(i, i+n)
+			i += n + 1
+		case c == '(' || c == '[' || c == '{':
+			depth++
+			i++
+		case c == ')' || c == ']' || c == '}':
+			depth = max(0, depth-1)
+			i++
 		case c == '"' || c == '\'':
 			i = s.str(i, i, 0)
 		case isWord(c):

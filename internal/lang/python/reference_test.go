@@ -52,7 +52,7 @@ func TestReference(t *testing.T) {
 		if err := json.Unmarshal(lines.Bytes(), &ref); err != nil {
 			t.Fatal(err)
 		}
-		if ref == nil {
+		if ref == nil || foldsNames(files[i]) {
 			continue
 		}
 		data, _ := os.ReadFile(files[i])

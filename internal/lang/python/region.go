@@ -122,8 +122,8 @@ func (r *region) statement(c chunk, doc bool) []*stmt {
 		first := bodies[0]
 		end := r.l.f.LineSpan(first.from - 1)
 		bad.span.End = end.Start + len(strings.TrimRight(r.l.f.Text(end), " \t\r"))
-		bad.whole = bad.span
-		return []*stmt{r.nameless(bad, c)}
+		bad.whole = span
+		return []*stmt{r.nameless(bad, chunk{c.from, first.from - 1, c.indent})}
 	}
 	if r.p.bodies == nil {
 		r.p.bodies = map[int]func(bool) []*stmt{}
@@ -138,8 +138,8 @@ func (r *region) statement(c chunk, doc bool) []*stmt {
 	return out
 }
 
-// nameless keeps the body of a def or class with a broken header, and says so
-// of the header.
+// nameless keeps the body of a def or class with a broken header, the lines of
+// c, and says so of the header.
 func (r *region) nameless(bad *stmt, c chunk) *stmt {
 	for _, d := range r.l.defs {
 		if d.line < c.from || d.line > c.to || d.indent != c.indent {
@@ -158,8 +158,7 @@ func (r *region) nameless(bad *stmt, c chunk) *stmt {
 		}
 		return s
 	}
-	bad.span = r.span(c)
-	bad.whole = bad.span
+	bad.span = bad.whole
 	return bad
 }
 

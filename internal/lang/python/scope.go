@@ -37,10 +37,12 @@ func newScope(kind scopeKind, parent *scope) *scope {
 
 // lookup is the scope in which a name mentioned in s lives; nil for a global.
 func (s *scope) lookup(name string) *scope {
+	direct := true // a class is seen from its own body and from type parameters in it
 	for at := s; at != nil; at = at.parent {
-		if at.kind == scopeClass && at != s {
+		if at.kind == scopeClass && !direct {
 			continue
 		}
+		direct = direct && at.kind == scopeType
 		if at.global[name] {
 			return nil
 		}

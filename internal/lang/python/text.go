@@ -514,7 +514,7 @@ func stmtText(s *stmt) string {
 	case sPrint:
 		p.w("print")
 		if s.extra != nil {
-			p.w(" >>")
+			p.w(" >> ") // as the tuple that Python 3 reads here
 			p.expr(s.extra, precTest)
 			if len(s.args) > 0 {
 				p.w(",")
