@@ -9,6 +9,7 @@ the exception table do. NORMALISATIONS lists all that is done to what they say.
 import ast
 import dis
 import types
+from bisect import bisect_left
 
 from prepare import COMPREHENSION_PREFIX, prepare
 from statements import (
@@ -164,10 +165,10 @@ class Flow:
 
     def read_targets(self):
         self.caught = [RAISE] * len(self.ins)
+        offsets = [ins.offset for ins in self.ins]
         for entry in dis._parse_exception_table(self.code):
-            for k, ins in enumerate(self.ins):
-                if entry.start <= ins.offset < entry.end:
-                    self.caught[k] = self.index[entry.target]
+            for k in range(bisect_left(offsets, entry.start), bisect_left(offsets, entry.end)):
+                self.caught[k] = self.index[entry.target]
         self.normal = []
         for k, ins in enumerate(self.ins):
             name, to = ins.opname, []
