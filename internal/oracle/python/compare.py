@@ -121,9 +121,7 @@ class JSONGraph:
                 self.keys[statement["id"]] = (statement["line"], statement["col"])
                 self.kinds[statement["id"]] = statement["kind"]
         edges = set(self.statement_edges(function, blocks))
-        self.edges = {
-            (self.keys.get(a, a), self.keys.get(b, b), role) for a, b, role in from_entry(edges) if a != b
-        }
+        self.edges = {(self.keys.get(a, a), self.keys.get(b, b), role) for a, b, role in from_entry(edges)}
         self.pairs = {
             (p["var"], "param" if p["def_kind"] == "param" else self.keys[p["def"]], self.keys[p["use"]])
             for p in function["def_use"]
