@@ -13,7 +13,7 @@ from bisect import bisect_left
 
 from prepare import COMPREHENSION_PREFIX, prepare
 from statements import (
-    FOREACH, LOOPS, SCOPE_NODES, TRY_NODES, WITHS, File, endless_candidates, first_statement,
+    FOREACH, SCOPE_NODES, TRY_NODES, WITHS, File, endless_candidates, first_statement,
     suppresses,
 )
 

@@ -21,7 +21,6 @@ TRY_NODES = (ast.Try,) + ((ast.TryStar,) if hasattr(ast, "TryStar") else ())
 FUNCTION_NODES = (ast.FunctionDef, ast.AsyncFunctionDef)
 SCOPE_NODES = FUNCTION_NODES + (ast.ClassDef,)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-LOOPS = (ast.For, ast.AsyncFor, ast.While)
 FOREACH = (ast.For, ast.AsyncFor)
 WITHS = (ast.With, ast.AsyncWith)
 
