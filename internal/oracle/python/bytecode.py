@@ -9,10 +9,11 @@ the exception table do. NORMALISATIONS lists all that is done to what they say.
 import ast
 import dis
 import types
+from bisect import bisect_left
 
 from prepare import COMPREHENSION_PREFIX, prepare
 from statements import (
-    FOREACH, LOOPS, SCOPE_NODES, TRY_NODES, WITHS, File, endless_candidates, first_statement,
+    FOREACH, SCOPE_NODES, TRY_NODES, WITHS, File, endless_candidates, first_statement,
     suppresses,
 )
 
@@ -42,6 +43,8 @@ NORMALISATIONS = [
     ("except*", "an exception in an except* body leaves as if the handlers that follow were not there; "
      "the end of the last body does not raise what is left of the group",
      "design: a raise in any body leaves with role raise, the last body goes to what follows"),
+    ("asynchronous iteration", "the table's way to END_ASYNC_FOR and CLEANUP_THROW is no exception",
+     "it is how async for ends and how await returns; what they raise themselves is one"),
     ("plain roles", "next, loop, break, continue are one class, and so is a return that is resumed "
      "after a finally",
      "bytecode has only jumps, and a resumed return no instruction of its own in 3.11"),
@@ -61,7 +64,7 @@ QUIET = {
     "PUSH_EXC_INFO", "POP_EXCEPT", "CACHE", "MAKE_CELL", "COPY_FREE_VARS", "RETURN_VALUE",
     "RETURN_CONST", "LOAD_CLOSURE", "STORE_DEREF", "LOAD_DEREF", "BUILD_TUPLE", "IS_OP", "KW_NAMES",
     "END_FOR", "POP_ITER", "PRECALL", "EXTENDED_ARG", "RETURN_GENERATOR", "MAKE_FUNCTION",
-    "SET_FUNCTION_ATTRIBUTE", "END_SEND", "NOT_TAKEN", "UNARY_NOT", "LOAD_ASSERTION_ERROR",
+    "SET_FUNCTION_ATTRIBUTE", "END_SEND", "NOT_TAKEN", "LOAD_ASSERTION_ERROR",
     "LOAD_COMMON_CONSTANT", "RAISE_VARARGS", "RERAISE",
 }
 
@@ -70,7 +73,8 @@ def is_quiet(name):
     """Whether an instruction cannot raise, plain locals taken as bound."""
     return (
         name in QUIET
-        or name.startswith(("LOAD_FAST", "STORE_FAST", "JUMP"))
+        or name.startswith(("LOAD_FAST", "STORE_FAST"))
+        or is_unconditional(name)
         or name.endswith(("IF_NONE", "IF_NOT_NONE"))
     )
 
@@ -161,10 +165,10 @@ class Flow:
 
     def read_targets(self):
         self.caught = [RAISE] * len(self.ins)
+        offsets = [ins.offset for ins in self.ins]
         for entry in dis._parse_exception_table(self.code):
-            for k, ins in enumerate(self.ins):
-                if entry.start <= ins.offset < entry.end:
-                    self.caught[k] = self.index[entry.target]
+            for k in range(bisect_left(offsets, entry.start), bisect_left(offsets, entry.end)):
+                self.caught[k] = self.index[entry.target]
         self.normal = []
         for k, ins in enumerate(self.ins):
             name, to = ins.opname, []
@@ -235,9 +239,10 @@ class Flow:
                 self.mark_clean_up(target)
         self.unbinds = set()
         for k in range(len(self.ins) - 1):
-            pair = self.names[k], self.names[k + 1]
-            if pair == ("STORE_FAST", "DELETE_FAST") and self.ins[k].argval == self.ins[k + 1].argval:
-                if k and self.names[k - 1] == "LOAD_CONST" and self.ins[k - 1].argval is None:
+            store, _, kind = self.names[k].partition("_")
+            if store == "STORE" and self.names[k + 1] == "DELETE_" + kind and k:
+                is_none = self.names[k - 1] == "LOAD_CONST" and self.ins[k - 1].argval is None
+                if is_none and self.ins[k].argval == self.ins[k + 1].argval:
                     self.unbinds.add(k)
 
     def mark_clean_up(self, k):
@@ -279,13 +284,15 @@ class Flow:
         return self.names[k] == "RERAISE"
 
     def read_raises(self):
+        """Which instructions raise implicitly: the loud ones of statements that may
+        raise; of a statement without any, the first."""
         may = {sid: stmt.may_raise for sid, stmt in self.unit.stmts.items()}
         raises = [sid is not None and may[sid] and not is_quiet(self.names[k]) for k, sid in enumerate(self.sid)]
         for k in self.unbinds:
             raises[k + 1] = False
         loud = {self.sid[k] for k, is_raising in enumerate(raises) if is_raising}
         for k, sid in enumerate(self.sid):
-            if sid is not None and may[sid] and sid not in loud:
+            if sid is not None and may[sid] and sid not in loud and (k == 0 or self.sid[k - 1] != sid):
                 raises[k] = True
         return raises
 

@@ -8,7 +8,7 @@ which an exception may leave.
 
 import ast
 
-from statements import COMPREHENSIONS, FOREACH, FUNCTION_NODES, WITHS, Quiet, parameters
+from statements import COMPREHENSIONS, FOREACH, Quiet, parameters
 
 
 def join(a, b):

@@ -12,7 +12,7 @@ What each is for stands in NORMALISATIONS of bytecode.py.
 
 import ast
 
-from statements import COMPREHENSIONS, SCOPE_NODES, TRY_NODES, WITHS, is_docstring, never_returns
+from statements import TRY_NODES, is_docstring, never_returns
 
 UNMARKED = 1  # the line of what is no statement: try, docstrings
 OPAQUE = ".opaque"  # a global that nobody else reads, in the place of a constant

@@ -10,7 +10,7 @@ import ast
 
 from effects import Effects, join
 from statements import (
-    FOREACH, TRY_NODES, WITHS, File, endless_candidates, is_irrefutable, never_returns,
+    TRY_NODES, File, endless_candidates, is_irrefutable, never_returns,
     parameters, suppresses,
 )
 from bytecode import ENTRY, EXIT, RAISE, Graph

@@ -21,7 +21,6 @@ TRY_NODES = (ast.Try,) + ((ast.TryStar,) if hasattr(ast, "TryStar") else ())
 FUNCTION_NODES = (ast.FunctionDef, ast.AsyncFunctionDef)
 SCOPE_NODES = FUNCTION_NODES + (ast.ClassDef,)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-LOOPS = (ast.For, ast.AsyncFor, ast.While)
 FOREACH = (ast.For, ast.AsyncFor)
 WITHS = (ast.With, ast.AsyncWith)
 
@@ -44,7 +43,8 @@ class Unit:
         self.line, self.parent = line, parent
         self.stmts = {}
         self.sid = None  # of the statement that defines it
-        self.locals = bound_names(node)
+        self.bindings = list(_bindings(node))
+        self.locals = bound_names(node, self.bindings)
         self.file = None
 
     @property
@@ -107,13 +107,32 @@ class Columns:
     def key(self, line, col):
         if self.utf8:
             return (line, col + (3 if self.bom and line == 1 else 0))
-        before = self.lines[line - 1].encode("utf-8")[:col].decode("utf-8")
-        return (line, len(before.encode(self.encoding)))
+        return (line, len(self.before(line, col).encode(self.encoding)))
+
+    def opening_key(self, node):
+        """The first token of an expression, the parentheses around it included."""
+        line, before = node.lineno, self.before(node.lineno, node.col_offset)
+        key = self.key(node.lineno, node.col_offset)
+        while line > 1 or before.strip():
+            stripped = before.rstrip(" \t\f\\")
+            if not stripped:
+                line -= 1
+                before = self.lines[line - 1]
+            elif stripped[-1] != "(":
+                break
+            else:
+                before = stripped[:-1]
+                key = self.key(line, len(before.encode("utf-8")))
+        return key
+
+    def before(self, line, col):
+        """What stands on a line before a column of the syntax tree."""
+        return self.lines[line - 1].encode("utf-8")[:col].decode("utf-8")
 
     def case_key(self, pattern):
         """Where the `case` before a pattern stands: match_case has no position."""
         line = pattern.lineno
-        before = self.lines[line - 1].encode("utf-8")[: pattern.col_offset].decode("utf-8")
+        before = self.before(line, pattern.col_offset)
         while True:
             found = list(re.finditer(r"\bcase\b", before))
             if found:
@@ -178,7 +197,7 @@ class _Enumerate:
         inner.sid = self.file.new_sid()  # of the lambda itself, in the outer code
         function._lambda_sid = inner.sid
         self.file.units.append(inner)
-        self.add(function, self.position(function.body), inner)
+        self.add(function, self.file.columns.opening_key(function.body), inner)
 
     def position(self, node):
         return self.file.columns.key(node.lineno, node.col_offset)
@@ -234,12 +253,12 @@ def parameters(args):
     return every + ([args.kwarg] if args.kwarg else [])
 
 
-def bound_names(scope):
+def bound_names(scope, bindings):
     """Names that a scope binds itself, those declared global or nonlocal excepted."""
     bound, declared = set(), set()
     if isinstance(scope, FUNCTION_NODES + (ast.Lambda,)):
         bound.update(arg.arg for arg in parameters(scope.args))
-    for name, is_declaration in _bindings(scope):
+    for name, is_declaration in bindings:
         (declared if is_declaration else bound).add(name)
     return bound - declared
 
@@ -306,13 +325,10 @@ def is_generator(function):
 def module_bindings(file):
     """How often each name is bound in the module's scope."""
     counts = {}
-    for name, is_declaration in _bindings(file.tree):
-        if not is_declaration:
-            counts[name] = counts.get(name, 0) + 1
-    for unit in file.units[1:]:
-        declared = {n for n, is_declaration in _bindings(unit.node) if is_declaration}
-        for name, is_declaration in _bindings(unit.node):
-            if not is_declaration and name in declared:
+    for unit in file.units:
+        declared = {name for name, is_declaration in unit.bindings if is_declaration}
+        for name, is_declaration in unit.bindings:
+            if not is_declaration and (unit.kind == "module" or name in declared):
                 counts[name] = counts.get(name, 0) + 1
     return counts
 
