@@ -1,8 +1,6 @@
 package flow
 
-import (
-	"flowplan/internal/ir"
-)
+import ()
 
 // The types below are the graph JSON, field by field.
 
