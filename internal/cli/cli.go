@@ -73,7 +73,8 @@ func newRoot() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError("%s: %w; see `%s --help`", cmd.CommandPath(), err, cmd.CommandPath())
 	})
-	root.AddCommand(newGraph(), newOps())
+	root.AddCommand(newIndex(), newServe(), newOf(), newLocate(), newPlan(), newCheck(), newVerify(),
+		newGraph(), newDiff(), newOps(), newSkill(), newStatus(), newHistory(), newVersion())
 	return root
 }
 

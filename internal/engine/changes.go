@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"path"
 	"slices"
 	"strings"
@@ -125,6 +126,11 @@ func (t *tree) pair(ctx context.Context, commit string, d gitrepo.Difference, se
 	var before, after []byte
 	if d.OldPath != "" && d.OldID != "" {
 		data, err := t.repo.BlobByID(ctx, d.OldID)
+		if errors.Is(err, gitrepo.ErrNotFound) { // a partial clone without it
+			set.unparsed = append(set.unparsed, d.OldPath)
+			set.patch.Files++
+			return p, nil
+		}
 		if err != nil {
 			return p, err
 		}
