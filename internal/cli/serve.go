@@ -143,4 +143,3 @@ func newSkill() *cobra.Command {
 	cmd.Flags().StringVar(&view, "view", "cfg", "cfg or dfg")
 	return cmd
 }
-

@@ -256,6 +256,9 @@ func (d *differ) headerScore(u, v *unit, context float32, near bool) float32 {
 		return 0
 	}
 	held := dice(u.leaves, v.leaves)
+	if near { // a body that was rewritten is still that construct's where nothing else changed around it
+		held = max(held, 0.7*dice(u.held, v.held))
+	}
 	sim := d.similarity(u, v)
 	if sim < 0.5 && held < 0.4 {
 		return 0
@@ -386,6 +389,33 @@ func (d *differ) pairMoves() {
 			u.moved, v.moved = true, true
 		}
 	}
+	d.pairMovedTries()
+}
+
+// pairMovedTries pairs a try, which has no text of its own, with the one that
+// most of what stood in it moved to.
+func (d *differ) pairMovedTries() {
+	for _, u := range d.a.units {
+		if u.mate != nil || u.kind != kindTry {
+			continue
+		}
+		votes := map[*unit]int{}
+		total := 0
+		for _, arm := range armOrder {
+			for _, k := range u.arms[arm] {
+				total++
+				if k.mate != nil && k.moved && k.mate.parent != nil && k.mate.parent.kind == kindTry && k.mate.parent.mate == nil {
+					votes[k.mate.parent]++
+				}
+			}
+		}
+		for v, n := range votes {
+			if 2*n > total {
+				d.link(u, v)
+				u.moved, v.moved = true, true
+			}
+		}
+	}
 }
 
 // mayMove reports whether an equal, unpaired unit of the other side may be u,
@@ -396,6 +426,9 @@ func (u *unit) mayMove(v *unit) bool {
 	}
 	if u.header {
 		return dice(u.leaves, v.leaves) >= 0.5
+	}
+	if u.isJump() && u.parent != nil && v.parent != nil && u.parent.kind == ir.KindHandler && u.parent.mate == v.parent {
+		return true
 	}
 	return !u.isJump() && weight(u) > trivialWeight && u.size >= 3
 }

@@ -213,6 +213,14 @@ func (d *differ) region(here, there *Side, sd, other *side, blockOf []int) {
 	if after != nil {
 		in[after.s] = true
 	}
+	if len(here.Stmts) == 0 && before != nil && after != nil {
+		// what is gone just there counts as nearest too
+		for i := before.index + 1; i < after.index; i++ {
+			if u := sd.units[i]; u.s != nil && u.mate == nil {
+				in[u.s] = true
+			}
+		}
+	}
 	blocks := map[int]bool{}
 	for s := range in {
 		blocks[blockOf[s.ID-1]] = true

@@ -25,6 +25,7 @@ type unit struct {
 
 	header bool
 	leaves map[string]int // texts of the leaves below a header
+	held   map[string]int // their words
 	arms   map[string][]*unit
 	jumps  bool // some path below it leaves it
 
@@ -231,15 +232,19 @@ func (u *unit) summarise() {
 	if !u.header {
 		return
 	}
-	u.leaves = map[string]int{}
+	u.leaves, u.held = map[string]int{}, map[string]int{}
 	for _, arm := range u.arms {
 		for _, k := range arm {
-			if k.header {
-				for t, n := range k.leaves {
-					u.leaves[t] += n
-				}
-			} else {
+			if !k.header {
 				u.leaves[k.text]++
+			}
+			for t, n := range k.leaves {
+				u.leaves[t] += n
+			}
+			for _, words := range []map[string]int{k.words, k.held} {
+				for w, n := range words {
+					u.held[w] += n
+				}
 			}
 		}
 	}

@@ -475,3 +475,42 @@ func similarity(a, b *flow.View) float64 {
 	}
 	return 2 * float64(common) / float64(total)
 }
+
+// rename pairs a function that is gone, or that was taken to go on under
+// another name, with the new function of that name.
+func (s *changeSet) rename(head *flow.View, to string) {
+	var from, target *change
+	for _, c := range s.functions {
+		if c.head != nil && c.headID() == head.ID() && (c.status == removed || c.status == renamed) {
+			from = c
+		}
+		if c.work != nil && (c.status == added || c.status == renamed) && named(to, c.work.ID()) {
+			target = c
+		}
+	}
+	if from == nil || target == nil || from == target {
+		return
+	}
+	work := target.work
+	switch {
+	case target.status == renamed: // whoever was paired with it is gone
+		*target = change{status: removed, head: target.head, test: target.test}
+	default:
+		s.functions = slices.DeleteFunc(s.functions, func(c *change) bool { return c == target })
+	}
+	if from.status == renamed { // what it was paired with is new
+		s.functions = append(s.functions, &change{status: added, work: from.work, test: from.test})
+	}
+	from.status, from.work, from.delta = renamed, work, nil
+}
+
+// named reports whether a new name, with a path or without, is that of a
+// function: the whole of its qualified name or the end of it.
+func named(ref, id string) bool {
+	rp, rn := splitID(strings.TrimSuffix(ref, "()"))
+	ip, in := splitID(id)
+	if rp != "" && rp != ip && !strings.HasSuffix(ip, "/"+rp) {
+		return false
+	}
+	return in == rn || strings.HasSuffix(in, "."+rn) || strings.HasSuffix(in, "::"+rn)
+}

@@ -245,12 +245,33 @@ func (t *tree) grade(ctx context.Context, r *report, deltas []ledger.Delta) erro
 		r.rows = append(r.rows, g)
 		r.planned[g.rec.ID] = true
 	}
+	if err := t.plannedRenames(ctx, r); err != nil {
+		return err
+	}
 	for _, id := range order {
 		if err := t.gradeFunction(ctx, r, id, byFunction[id]); err != nil {
 			return err
 		}
 	}
 	r.findHazards()
+	return nil
+}
+
+// plannedRenames pairs functions with the new names that the plan gives them,
+// however little of their bodies they kept.
+func (t *tree) plannedRenames(ctx context.Context, r *report) error {
+	for _, g := range r.rows {
+		if delta.Kind(g.rec.Op) != delta.RenameFunction || g.rec.To == "" {
+			continue
+		}
+		head, err := t.headView(ctx, r.base, g.rec.ID)
+		if err != nil {
+			return err
+		}
+		if head != nil {
+			r.changes.rename(head, g.rec.To)
+		}
+	}
 	return nil
 }
 

@@ -217,6 +217,11 @@ func (p *planner) one(ctx context.Context, d plan.Delta) (record, plannedRow, *l
 	if err != nil {
 		return r, row, nil, err
 	}
+	if work != nil && d.Line > 0 {
+		if work, head, err = p.twinAt(ctx, work, head, d.Line); err != nil {
+			return r, row, nil, err
+		}
+	}
 	r.ID = head.ID()
 	row.name = flow.Name(head.Decl)
 	snap := &ledger.Snapshot{Function: r.ID, Fingerprint: head.Fingerprint().Text}
@@ -304,6 +309,30 @@ func (p *planner) views(ctx context.Context, ref string, op delta.Kind) (work, h
 		return nil, nil, notFound("%s: no commit yet, so everything is new; commit first, or plan add_function", flow.Name(work.Decl))
 	}
 	return nil, nil, notFound(`%s is not in HEAD; plan it as {"function":%q,"op":"add_function"}`, flow.Name(work.Decl), work.ID())
+}
+
+// twinAt picks, of several functions of one name, the one that a line lies in.
+func (p *planner) twinAt(ctx context.Context, work, head *flow.View, line int) (*flow.View, *flow.View, error) {
+	shown := p.t.shownView(ctx, work)
+	if _, ok := lineAnchor(shown, line); ok {
+		return work, head, nil
+	}
+	for _, i := range shown.File.Lookup(shown.Decl.QualifiedName) {
+		twin := shown.File.View(i)
+		if _, ok := lineAnchor(twin, line); !ok || i == shown.Index {
+			continue
+		}
+		f, err := p.t.work(ctx, work.File.Source.Path)
+		if err != nil {
+			return nil, nil, err
+		}
+		name := flow.Name(twin.Decl)
+		h, err := p.headByID(ctx, head.File.Source.Path+":"+name)
+		if w := view(f, name); w != nil && h != nil {
+			return w, h, err
+		}
+	}
+	return work, head, nil
 }
 
 // anchor finds what a delta's line or site means in HEAD.
