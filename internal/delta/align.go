@@ -15,6 +15,7 @@ const (
 	wordWeight    = 0.05 // for each word up to twenty
 	sameParent    = 0.30
 	sameDepth     = 0.08
+	wholeBody     = 0.40 // the same header around the very same leaves
 	minSimilar    = 0.40 // dice of words from which two plain statements may be one, rewritten
 	minRetyped    = 0.60 // the same for statements of different kinds
 	fullCells     = 1 << 19
@@ -66,6 +67,12 @@ func (d *differ) pairRange(a0, a1, b0, b1 int) {
 func (d *differ) sameSpot(u, v *unit) bool {
 	if !equal(u, v) || u.depth != v.depth || u.arm != v.arm {
 		return false
+	}
+	if u.parent != nil && v.parent != nil && u.parent.text != v.parent.text {
+		return false // the arm of another condition
+	}
+	if u.kind == kindTry && dice(u.leaves, v.leaves) < 1 {
+		return false // it says nothing itself: a new try around it would look the same
 	}
 	for p, q := u.parent, v.parent; p != nil; p, q = p.parent, q.parent {
 		if q == nil || p.kind != q.kind || p.arm != q.arm || p.mate != nil && p.mate != q {
@@ -217,7 +224,11 @@ func (d *differ) score(u, v *unit, similar bool) float32 {
 			if u.kind == kindTry {
 				base = trivialWeight
 			}
-			return base + context + 0.8*dice(u.leaves, v.leaves)
+			held := dice(u.leaves, v.leaves)
+			if held == 1 {
+				base += wholeBody
+			}
+			return base + context + 0.8*held
 		}
 		return weight(u) + context
 	}
@@ -430,7 +441,7 @@ func (u *unit) mayMove(v *unit) bool {
 	if u.isJump() && u.parent != nil && v.parent != nil && u.parent.kind == ir.KindHandler && u.parent.mate == v.parent {
 		return true
 	}
-	return !u.isJump() && weight(u) > trivialWeight && u.size >= 3
+	return !u.isJump() && weight(u) > trivialWeight && (u.size >= 2 || sameSurroundings(u, v))
 }
 
 // pairChains pairs chains that share a paired arm.

@@ -165,8 +165,8 @@ func (d *differ) signature() {
 func (d *differ) regions(out *Delta) {
 	var fill func(o *Op)
 	fill = func(o *Op) {
-		d.region(&o.Head, &o.Work, d.a, d.b, d.va.Graph.BlockOf)
-		d.region(&o.Work, &o.Head, d.b, d.a, d.vb.Graph.BlockOf)
+		d.region(&o.Head, &o.Work, d.a, d.b, o.headChain, d.va.Graph.BlockOf)
+		d.region(&o.Work, &o.Head, d.b, d.a, o.workChain, d.vb.Graph.BlockOf)
 		for _, p := range o.Parts {
 			fill(p)
 		}
@@ -178,7 +178,7 @@ func (d *differ) regions(out *Delta) {
 	}
 }
 
-func (d *differ) region(here, there *Side, sd, other *side, blockOf []int) {
+func (d *differ) region(here, there *Side, sd, other *side, chain []*ir.Stmt, blockOf []int) {
 	in := map[*ir.Stmt]bool{}
 	for _, s := range here.Stmts {
 		in[s] = true
@@ -220,6 +220,9 @@ func (d *differ) region(here, there *Side, sd, other *side, blockOf []int) {
 				in[u.s] = true
 			}
 		}
+	}
+	for _, s := range chain {
+		in[s] = true
 	}
 	blocks := map[int]bool{}
 	for s := range in {

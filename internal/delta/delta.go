@@ -84,11 +84,12 @@ type Side struct {
 
 // Op is one observed operation.
 type Op struct {
-	Kind   Kind
-	Head   Side
-	Work   Side
-	Parts  []*Op
-	Detail string
+	Kind  Kind
+	Head  Side
+	Work  Side
+	Parts []*Op
+
+	headChain, workChain []*ir.Stmt // conditions of the chain that an arm belongs to
 }
 
 // Cond is the condition that the operation is about: the one before the edit
@@ -165,6 +166,7 @@ func (d *Delta) invert() *Delta {
 func (o *Op) invert() {
 	o.Kind = o.Kind.Inverse()
 	o.Head, o.Work = o.Work, o.Head
+	o.headChain, o.workChain = o.workChain, o.headChain
 	for _, p := range o.Parts {
 		p.invert()
 	}

@@ -1,6 +1,7 @@
 package delta
 
 import (
+	"slices"
 	"sort"
 
 	"flowplan/internal/cfg"
@@ -70,7 +71,7 @@ func markJumps(v *flow.View, sd *side) {
 		goesOn := false
 		for _, p := range v.Graph.Instances[u.s.ID-1] {
 			for _, a := range v.Graph.Points[p].Out {
-				goesOn = goesOn || a.Role == cfg.Next && !a.Virtual
+				goesOn = goesOn || a.Role != cfg.Raise && a.Role != cfg.Exception && !a.Virtual
 			}
 		}
 		u.jumps = !goesOn
@@ -228,18 +229,21 @@ func (sd *side) siblings(u *unit) []*unit {
 	return u.parent.arms[u.arm]
 }
 
-// holds reports whether a header's condition has those of r among its
-// operands, asserted or negated.
+// holds reports whether a header's condition has that of r, or all of its
+// parts, among its operands, asserted or negated.
 func (d *differ) holds(p, r *unit, rSide *side) bool {
-	inB := func(u *unit, isA bool) *ir.Cond {
+	asInB := func(u *unit, isA bool) *ir.Cond {
 		if isA {
 			return d.condA(u.s.Cond)
 		}
 		return u.s.Cond
 	}
-	pIsA := d.a.byS[p.s] == p
-	whole := inB(p, pIsA).Operands()
-	for op := range inB(r, rSide == d.a).Operands() {
+	whole := asInB(p, d.a.byS[p.s] == p).Operands()
+	part := asInB(r, rSide == d.a)
+	if whole[part.Positive().String()] {
+		return true
+	}
+	for op := range part.Operands() {
 		if !whole[op] {
 			return false
 		}
@@ -291,13 +295,17 @@ func (d *differ) newArm(sd *side, u *unit, arm string, added bool) {
 		if k.mate != nil && (u.chain == nil || u.chain.relaxed) {
 			return // what stood elsewhere: the statements' own moves tell it
 		}
+		if k.mate != nil && u.chain != nil && k.mate.chain == u.chain.mate {
+			return // `else: if c:` and `elif c:` are the same
+		}
+		if o := d.becameArm(u, k); o != nil {
+			d.arms[armKey{u, arm}] = o
+			return
+		}
 	}
 	kind := AddBranch
 	if u.kind == kindTry {
 		kind = AddHandler
-		if arm == "else" {
-			kind = AddHandler
-		}
 	}
 	var all []*unit
 	for _, k := range kids {
@@ -305,6 +313,34 @@ func (d *differ) newArm(sd *side, u *unit, arm string, added bool) {
 	}
 	o := d.record(sd, u, kind, all, added)
 	d.arms[armKey{u, arm}] = o
+	d.anchorChain(o, u)
+}
+
+// anchorChain notes the chain that an arm belongs to: any condition of it
+// anchors its arms.
+func (d *differ) anchorChain(o *Op, u *unit) {
+	if u.chain == nil || u.chain.mate == nil {
+		return
+	}
+	for _, i := range append(slices.Clone(u.chain.ifs), u.chain.mate.ifs...) {
+		if d.a.byS[i.s] == i {
+			o.headChain = append(o.headChain, i.s)
+		} else {
+			o.workChain = append(o.workChain, i.s)
+		}
+	}
+}
+
+// becameArm is the operation of the new elif that what stood in an else, of
+// which k is a part, now stands in: `else: x` against `elif c: x`.
+func (d *differ) becameArm(u, k *unit) *Op {
+	if u.chain == nil || k.mate == nil {
+		return nil
+	}
+	if p := k.mate.parent; p != nil && p.mate == nil && p.chain == u.chain.mate && p.chain != nil {
+		return d.owner[p]
+	}
+	return nil
 }
 
 // whole makes the operation of a header that only one side has.
@@ -329,6 +365,7 @@ func (d *differ) whole(sd *side, u *unit, added bool) {
 	for _, m := range members {
 		d.owner[m] = o
 	}
+	d.anchorChain(o, u)
 	d.parts(sd, o, members, added)
 }
 
@@ -499,8 +536,19 @@ type spot struct {
 	arm   string
 }
 
-// place climbs out of constructs and arms that only this side has.
+// place climbs out of constructs and arms that only this side has. An elif
+// stands in the else of what is before it, unless all of that is new or gone.
 func (d *differ) place(u *unit) spot {
+	if u.elif && u.mate != nil && u.mate.chain != u.chain.mate {
+		for _, before := range u.chain.ifs {
+			if before == u {
+				break
+			}
+			if before.mate != nil {
+				return spot{chain: u.chain, arm: "else"}
+			}
+		}
+	}
 	for p, arm := u.parent, u.arm; p != nil; p, arm = p.parent, p.arm {
 		if p.chain != nil && arm == "else" {
 			c := p.chain
@@ -511,9 +559,6 @@ func (d *differ) place(u *unit) spot {
 		}
 		if p.mate == nil || d.arms[armKey{p, arm}] != nil {
 			continue
-		}
-		if p.kind == kindTry || p.kind == ir.KindMatch {
-			return spot{owner: p, arm: arm}
 		}
 		return spot{owner: p, arm: arm}
 	}

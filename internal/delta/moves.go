@@ -24,8 +24,6 @@ func (d *differ) moves() {
 			d.rewire(u, v)
 		case u.moved && u.header && !d.movedAlong(u):
 			d.rewire(u, v)
-		case d.becameElif(u, v):
-			d.rewire(u, v)
 		}
 	}
 	d.strayJumps(d.b, true)
@@ -35,25 +33,6 @@ func (d *differ) moves() {
 // movedAlong reports whether the construct around a moved unit moved with it.
 func (d *differ) movedAlong(u *unit) bool {
 	return u.parent != nil && u.parent.moved && u.parent.mate == u.mate.parent
-}
-
-// becameElif reports whether an if that stood by itself became an arm of the
-// chain before it, or the reverse.
-func (d *differ) becameElif(u, v *unit) bool {
-	if u.chain == nil || v.chain == nil || u.elif == v.elif {
-		return false
-	}
-	arm, alone := v, u
-	if u.elif {
-		arm, alone = u, v
-	}
-	for i, x := range arm.chain.ifs {
-		if x == arm && i > 0 {
-			before := arm.chain.ifs[i-1]
-			return before.mate != nil && before.mate.chain != alone.chain
-		}
-	}
-	return false
 }
 
 // turnedGuards finds conditions that left and now enclose: `if c: return` with

@@ -204,50 +204,6 @@ func (s *Stmt) Condition() string {
 	return ""
 }
 
-// Chain is an if with its elifs and else: one construct with arms.
-type Chain struct {
-	Headers []*Stmt
-	Else    []*Stmt // first statements of what stands in the else
-}
-
-// Chains lists the chains of a function, outer before inner.
-func (f *Func) Chains() []Chain {
-	var out []Chain
-	var visit func(nodes []Node)
-	visit = func(nodes []Node) {
-		for _, n := range nodes {
-			first, ok := n.(*If)
-			if !ok {
-				for _, body := range Bodies(n) {
-					visit(body)
-				}
-				continue
-			}
-			i := len(out)
-			out = append(out, Chain{})
-			for at := first; ; {
-				out[i].Headers = append(out[i].Headers, at.S)
-				visit(at.Then)
-				if len(at.Else) == 1 {
-					if next, ok := at.Else[0].(*If); ok && next.ElseIf {
-						at = next
-						continue
-					}
-				}
-				for _, e := range at.Else {
-					if s := StmtOf(e); s != nil {
-						out[i].Else = append(out[i].Else, s)
-					}
-				}
-				visit(at.Else)
-				break
-			}
-		}
-	}
-	visit(f.Body)
-	return out
-}
-
 // Bodies lists the sequences directly inside a node, in source order.
 func Bodies(n Node) [][]Node {
 	switch n := n.(type) {

@@ -265,41 +265,7 @@ func (g *grader) inRegion(p Planned, j int) bool {
 	if slices.Contains(o.Head.Region, p.Anchor) {
 		return true
 	}
-	if g.parent[j] != nil && slices.Contains(g.parent[j].Head.Region, p.Anchor) {
-		return true
-	}
-	return g.chainAnchor(p.Anchor, o)
-}
-
-// chainAnchor reports whether an anchor is a condition of the chain that an
-// operation adds an arm to, drops one from, or stands in: any condition of a
-// chain anchors its arms.
-func (g *grader) chainAnchor(anchor *ir.Stmt, o *delta.Op) bool {
-	for _, chain := range g.d.Head.Func.Chains() {
-		if !slices.Contains(chain.Headers, anchor) {
-			continue
-		}
-		for _, s := range o.Head.Stmts {
-			if slices.Contains(chain.Headers, s) || slices.Contains(chain.Else, s) {
-				return true
-			}
-		}
-		for _, wc := range g.d.Work.Func.Chains() {
-			paired := false
-			for _, h := range wc.Headers {
-				paired = paired || g.d.ToHead[h] != nil && slices.Contains(chain.Headers, g.d.ToHead[h])
-			}
-			if !paired {
-				continue
-			}
-			for _, s := range o.Work.Stmts {
-				if slices.Contains(wc.Headers, s) || slices.Contains(wc.Else, s) {
-					return true
-				}
-			}
-		}
-	}
-	return false
+	return g.parent[j] != nil && slices.Contains(g.parent[j].Head.Region, p.Anchor)
 }
 
 // distance is how many lines lie between a planned anchor and an operation.
