@@ -167,7 +167,7 @@ func (r *runner) replay(ctx context.Context, i int, f fix) error {
 		return err
 	}
 	if r.wrong {
-		return r.wrongPlans(ctx, tree, i, f, diff)
+		return r.wrongPlans(tree, f, diff)
 	}
 	return nil
 }
