@@ -241,7 +241,7 @@ func (w *web) begins(d *Definition, seen []bool) []int {
 	}
 	for i, e := range w.effects {
 		switch {
-		case e.op == ir.OpDef && e.stmt == d.Stmt && e.place == d.Place && e.may == d.May,
+		case e.op == ir.OpDef && e.stmt == d.Stmt && e.place == d.Place && e.may == d.weak,
 			e.op == ir.OpUnbind && d.Kind == ir.DefUnbound && e.place == d.Place:
 			start(i)
 		}
