@@ -37,7 +37,7 @@ func (f *fixture) delta(head, work *flow.File) {
 			}
 		}
 	})
-	f.expect(brief.String())
+	f.expect(brief.String(), ops.String())
 	f.golden("delta", orNone(ops.String()))
 	f.golden("data", orNone(data.String()))
 }
@@ -77,7 +77,7 @@ func pair(head, work *flow.File, fn func(name string, a, b *flow.View)) {
 }
 
 // expect compares the outermost operations with the hand-written section.
-func (f *fixture) expect(got string) {
+func (f *fixture) expect(got, all string) {
 	s := f.section("expect")
 	if s == nil {
 		f.t.Error("an edit without a section expect: say what must be observed")
@@ -88,7 +88,7 @@ func (f *fixture) expect(got string) {
 		want = ""
 	}
 	if d := cmp.Diff(sorted(want), sorted(got)); d != "" {
-		f.t.Errorf("observed operations (-expected +got):\n%s", d)
+		f.t.Errorf("observed operations (-expected +got):\n%s\nall:\n%s", d, all)
 	}
 }
 

@@ -199,7 +199,7 @@ func (s *scanner) scan() {
 	d := s.data
 	lineStart := true
 	depth, indent := 0, 0
-	decorated := false // the last line that holds code begins with a decorator
+	decorated := false                // the last line that holds code begins with a decorator
 	ends := func(from, newline int) { // a line ends, from is where its comment begins
 		lineStart = true
 		if depth == 0 {
