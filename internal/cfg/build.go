@@ -299,6 +299,9 @@ func (b *builder) node(n ir.Node, in []exit) []exit {
 	case *ir.Scope:
 		return b.scope(n, in)
 	case *ir.Jump:
+		if n.S.Kind == ir.KindFallthrough { // to the label that stands next
+			return after(b.point(n.S, in), Fallthrough)
+		}
 		b.jump(n, in)
 		return nil
 	case *ir.Return:

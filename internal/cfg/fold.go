@@ -50,7 +50,8 @@ func (g *Graph) through(joins map[int]bool, a Arc, out []Arc, depth int) []Arc {
 }
 
 // mark fills In and Live, and adds virtual arcs to Exit for what can never
-// leave.
+// leave. An implicit exception is no way out here: post-dominators leave it
+// aside, so that a loop left by exceptions alone needs a virtual arc too.
 func (g *Graph) mark() {
 	for p := range g.Points {
 		for _, a := range g.Points[p].Out {
@@ -63,7 +64,16 @@ func (g *Graph) mark() {
 	}
 	leaves := make([]bool, len(g.Points))
 	grow := func(from int) {
-		for p, ok := range g.reach(from, func(p int) []Arc { return g.Points[p].In }) {
+		plain := func(p int) []Arc {
+			var in []Arc
+			for _, a := range g.Points[p].In {
+				if a.Role != Exception {
+					in = append(in, a)
+				}
+			}
+			return in
+		}
+		for p, ok := range g.reach(from, plain) {
 			leaves[p] = leaves[p] || ok
 		}
 	}

@@ -26,8 +26,9 @@ type Definition struct {
 	Place ir.Place
 	Kind  ir.DefKind
 	Stmt  *ir.Stmt // nil for param, capture and unbound
-	May   bool
-	Line  int // first line of Stmt, or of the parameter; 0 for capture and unbound
+	May   bool     // the statement may run and leave the place as it was
+	Line  int      // first line of Stmt, or of the parameter; 0 for capture and unbound
+	weak  bool     // kills nothing even where it does happen
 }
 
 // Pair is a definition and a use that it reaches.

@@ -80,23 +80,37 @@ func newSolver(g *cfg.Graph) *solver {
 		}
 	}
 	for _, st := range f.Stmts {
-		collect := func(e ir.Eval) {
-			if e.Op != ir.OpDef {
-				return
-			}
-			k := site{st, e.Place, e.May}
-			if _, ok := s.at[k]; !ok {
-				s.at[k] = s.define(&Definition{Place: e.Place, Kind: kindOf(st), Stmt: st, May: e.May, Line: st.Line})
-			}
-		}
-		st.Pre.Walk(collect)
-		st.Eval.Walk(collect)
+		s.collect(st, &st.Pre, false)
+		s.collect(st, &st.Eval, false)
 	}
 	s.byVar = make([][]int, len(f.Vars))
 	for i, d := range s.defs {
 		s.byVar[d.Place.Var] = append(s.byVar[d.Place.Var], i)
 	}
 	return s
+}
+
+// collect lists the definitions of a statement. One that stands on the right
+// of an `and`, in a comprehension or the like may be passed over.
+func (s *solver) collect(st *ir.Stmt, e *ir.Eval, passed bool) {
+	if e.Op == ir.OpDef {
+		k := site{st, e.Place, e.May}
+		if i, ok := s.at[k]; ok {
+			s.defs[i].May = s.defs[i].May && (e.May || passed) // once for certain is enough
+			return
+		}
+		s.at[k] = s.define(&Definition{Place: e.Place, Kind: kindOf(st), Stmt: st, May: e.May || passed, Line: st.Line, weak: e.May})
+	}
+	for i := range e.Kids {
+		skip := false
+		switch e.Op {
+		case ir.OpMaybe, ir.OpRepeat:
+			skip = true
+		case ir.OpAnd, ir.OpOr, ir.OpSelect:
+			skip = i > 0
+		}
+		s.collect(st, &e.Kids[i], passed || skip)
+	}
 }
 
 func kindOf(s *ir.Stmt) ir.DefKind {

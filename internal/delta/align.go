@@ -75,7 +75,7 @@ func (d *differ) sameSpot(u, v *unit) bool {
 		return false // it says nothing itself: a new try around it would look the same
 	}
 	for p, q := u.parent, v.parent; p != nil; p, q = p.parent, q.parent {
-		if q == nil || p.kind != q.kind || p.arm != q.arm || p.mate != nil && p.mate != q {
+		if q == nil || p.kind != q.kind || p.text != q.text || p.arm != q.arm || p.mate != nil && p.mate != q {
 			return false
 		}
 	}
@@ -271,10 +271,15 @@ func (d *differ) headerScore(u, v *unit, context float32, near bool) float32 {
 		held = max(held, 0.7*dice(u.held, v.held))
 	}
 	sim := d.similarity(u, v)
+	if near && u.kind != v.kind && isLoop(u.kind) && isLoop(v.kind) {
+		// a while written as a for: its body is rewritten in every statement
+		held = max(held, dice(u.heldWords(), v.heldWords()))
+	}
 	if sim < 0.5 && held < 0.4 {
 		return 0
 	}
-	if u.kind != v.kind && (sim < 0.5 || held < 0.4) && held < 0.7 {
+	bothLoops := isLoop(u.kind) && isLoop(v.kind)
+	if u.kind != v.kind && !bothLoops && (sim < 0.5 || held < 0.4) && held < 0.7 {
 		return 0
 	}
 	if sim < 0.25 && !near {

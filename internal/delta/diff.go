@@ -190,10 +190,18 @@ func (d *differ) absorb() {
 	}
 }
 
-// neighbours lists the ifs around, inside or next to an if.
+// guards reports whether an if stands first in a loop and leaves it: what a
+// condition of the loop itself may have taken over.
+func (u *unit) guards(r *unit) bool {
+	body := u.arms["body"]
+	return isLoop(u.kind) && len(body) > 0 && body[0] == r && leavesOn(r.arms["then"], false, false)
+}
+
+// neighbours lists the ifs around, inside or next to an if, and the loop that
+// it is the first statement of.
 func (sd *side) neighbours(r *unit) []*unit {
 	var out []*unit
-	if r.parent != nil && r.parent.chain != nil {
+	if r.parent != nil && (r.parent.chain != nil || r.parent.guards(r)) {
 		out = append(out, r.parent)
 	}
 	for _, k := range r.arms["then"] {
@@ -488,7 +496,7 @@ func (d *differ) record(sd *side, u *unit, kind Kind, all []*unit, added bool) *
 	if u.s != nil && u.mate == nil {
 		here.Cond, here.Text = u.s.Cond, u.s.Condition()
 	}
-	if u.kind == kindTry {
+	if u.kind == kindTry && u.mate == nil {
 		for _, h := range u.arms["handlers"] {
 			if here.Text == "" {
 				here.Text = h.s.Condition()
@@ -584,5 +592,14 @@ func (d *differ) samePlace(u, v *unit) bool {
 	if p.owner == nil || q.owner == nil {
 		return p.owner == q.owner
 	}
-	return p.owner.mate == q.owner && p.arm == q.arm
+	return p.owner.mate == q.owner && mainArm(p.arm) == mainArm(q.arm)
+}
+
+// mainArm calls the first arm of an if and the body of a loop by one name: an
+// if may have become a loop.
+func mainArm(arm string) string {
+	if arm == "then" {
+		return "body"
+	}
+	return arm
 }

@@ -30,9 +30,11 @@ func (d *differ) moves() {
 	d.strayJumps(d.a, false)
 }
 
-// movedAlong reports whether the construct around a moved unit moved with it.
+// movedAlong reports whether the construct around a moved unit moved with it,
+// or had its arms swapped.
 func (d *differ) movedAlong(u *unit) bool {
-	return u.parent != nil && u.parent.moved && u.parent.mate == u.mate.parent
+	p := u.parent
+	return p != nil && p.mate == u.mate.parent && (p.moved || p.flip && u.arm != u.mate.arm)
 }
 
 // turnedGuards finds conditions that left and now enclose: `if c: return` with

@@ -250,6 +250,17 @@ func (u *unit) summarise() {
 	}
 }
 
+// heldWords counts the words of everything below a header.
+func (u *unit) heldWords() map[string]int {
+	out := map[string]int{}
+	for _, k := range u.below() {
+		for w, n := range k.words {
+			out[w] += n
+		}
+	}
+	return out
+}
+
 // below lists the units of a construct's arms, outermost first, in order.
 func (u *unit) below() []*unit {
 	var out []*unit

@@ -383,7 +383,7 @@ func (r *renderer) edgeNotes(i int) []string {
 		}
 	}
 	var notes []string
-	if blk.Dead && s == blk.First() {
+	if blk.Dead && (i == 0 || g.BlockOf[r.rows[i-1].s.ID-1] != g.BlockOf[s.ID-1]) {
 		notes = append(notes, "dead")
 	}
 	if s != blk.Last() {

@@ -126,7 +126,9 @@ func (l *lowerer) definition(s *stmt) {
 	l.fn.Captures = l.self.free()
 	l.fn.Body = l.block(s.body)
 	if unread(s) { // the function is known in part alone
-		h := &ir.Stmt{Kind: ir.KindOpaque, Text: fold(l.f.Text(s.span)), Span: s.span, Eval: ir.Eval{Op: ir.OpRaise},
+		span := s.span // of a decorated one that was read by its lines, more than its own
+		span.Start = max(span.Start, l.fn.Span.Start)
+		h := &ir.Stmt{Kind: ir.KindOpaque, Text: fold(l.f.Text(span)), Span: span, Eval: ir.Eval{Op: ir.OpRaise},
 			Reason: "syntax error in the header"}
 		l.fn.Body = append([]ir.Node{&ir.Opaque{S: l.place(h, s.start)}}, l.fn.Body...)
 	}

@@ -12,7 +12,8 @@ import "bytes"
 //	class C[T = int]:      class C[T | int]:
 //
 // Where a line inside brackets has less indentation than its statement, the
-// grammar ends the block: the line is joined to the one before.
+// grammar ends the block: the line is joined to the one before. A comment left
+// of a decorator does the same between it and its def: it is blanked.
 func prepare(data []byte) []byte {
 	s := scanner{data: data}
 	var out []byte
@@ -32,6 +33,11 @@ func prepare(data []byte) []byte {
 	s.onLine = func(start int) { prepareLine(data, start, set) }
 	s.onDedent = func(from, to int) {
 		for i := from; i <= to; i++ {
+			set(i, ' ')
+		}
+	}
+	s.onComment = func(from, to int) {
+		for i := from; i < to; i++ {
 			set(i, ' ')
 		}
 	}
@@ -161,6 +167,9 @@ type scanner struct {
 	// onDedent gets the end of a line in brackets, with its comment, before a
 	// line of less indentation than that of the statement.
 	onDedent func(from, to int)
+	// onComment gets a comment between a decorator and its def that stands
+	// left of both.
+	onComment func(from, to int)
 }
 
 // dedents reports whether the next line that is not blank stands left of
@@ -190,6 +199,7 @@ func (s *scanner) scan() {
 	d := s.data
 	lineStart := true
 	depth, indent := 0, 0
+	decorated := false                // the last line that holds code begins with a decorator
 	ends := func(from, newline int) { // a line ends, from is where its comment begins
 		lineStart = true
 		if depth == 0 {
@@ -209,8 +219,18 @@ func (s *scanner) scan() {
 			for i < len(d) && (d[i] == ' ' || d[i] == '\t' || d[i] == '\f') {
 				i++
 			}
-			if depth == 0 && i < len(d) && d[i] != '\n' && d[i] != '#' {
+			if depth == 0 && i < len(d) && d[i] != '\n' && d[i] != '\r' && d[i] != '#' {
 				indent = i - begin
+				decorated = d[i] == '@'
+			}
+			if depth == 0 && decorated && i < len(d) && d[i] == '#' && i-begin < indent && s.onComment != nil {
+				end := len(d)
+				if n := bytes.IndexByte(d[i:], '\n'); n >= 0 {
+					end = i + n
+				}
+				s.onComment(i, end)
+				i = end
+				continue
 			}
 			if s.onLine != nil && i < len(d) {
 				switch d[i] {

@@ -50,14 +50,14 @@ func newLanguage() *lang.Language {
 			"os._exit": lang.Halts, "os.abort": lang.Halts,
 		},
 		Lacks: map[string]string{
-			"do":          "Python has no loop with its test at the end",
-			"for":         "Python's for goes over an iterable",
-			"switch":      "match is a chain of tests",
-			"goto":        "Python has none",
-			"label":       "Python has none",
-			"fallthrough": "a case of match ends where the next begins",
-			"asm":         "Python has none",
-			"preproc":     "Python has no preprocessor",
+			"do":            "Python has no loop with its test at the end",
+			"for":           "Python's for goes over an iterable",
+			"switch":        "match is a chain of tests",
+			"goto":          "Python has none",
+			"labelled-jump": "Python has none",
+			"fallthrough":   "a case of match ends where the next begins",
+			"asm":           "Python has none",
+			"preproc":       "Python has no preprocessor",
 		},
 	}
 }
