@@ -170,6 +170,9 @@ func (l *lowerer) lambdaBody(p *parser, n, outer *syntax.Node, module *scope) {
 	if hasBad(e) {
 		s.Reason = "syntax error in the lambda"
 	}
+	if body := n.Child("body"); body != nil { // with its parentheses
+		s.Span = body.Span
+	}
 	l.fn.Body = []ir.Node{&ir.Return{S: l.place(s, s.Span.Start)}}
 }
 

@@ -71,15 +71,13 @@ func collect(f *source.File, n *syntax.Node, es *[]*entry) {
 	}
 }
 
-// boundLambda is the lambda of `name = lambda: ...`, also in a chain.
+// boundLambda is the lambda of `name = lambda: ...`.
 func boundLambda(f *source.File, n *syntax.Node, es *[]*entry) {
 	name := ""
-	for n != nil && n.Kind == "assignment" {
-		if l := n.Child("left"); name == "" && l != nil && l.Kind == "identifier" {
-			name = l.Text(f.Bytes)
-		}
-		n = n.Child("right")
+	if l := n.Child("left"); l != nil && l.Kind == "identifier" {
+		name = l.Text(f.Bytes)
 	}
+	n = n.Child("right")
 	for n != nil && n.Kind == "parenthesized_expression" {
 		var next *syntax.Node
 		for _, c := range n.Children {
