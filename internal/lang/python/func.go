@@ -120,6 +120,7 @@ func (l *lowerer) definition(s *stmt) {
 	}
 	l.self = l.t.stmts[s]
 	l.fn.Signature = signature(s)
+	l.fn.Decorated = len(s.decos) > 0
 	l.fn.Async = s.async
 	l.fn.Generator = s.kind == sDef && l.self.yields
 	l.params(s.params)
