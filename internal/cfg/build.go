@@ -445,6 +445,9 @@ func (b *builder) try(n *ir.Try, in []exit) []exit {
 				b.arc(p, tests[i+1], False, false)
 			} else {
 				b.leave(after(p, Raise), continuation{role: Raise})
+				if n.Group { // earlier handlers may have taken all of the group
+					out = append(out, cut(after(p, False))...)
+				}
 			}
 		}
 		done := cut(b.handlerBody(h, p))

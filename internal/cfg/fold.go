@@ -27,6 +27,9 @@ func (g *Graph) contract(joins map[int]bool) {
 }
 
 func (g *Graph) through(joins map[int]bool, a Arc, out []Arc, depth int) []Arc {
+	if a.Role == Exception && a.To == RaiseTo {
+		return out // suppressed in a finally that then raises again: drawn for explicit raises alone
+	}
 	if !joins[a.To] {
 		for i, o := range out {
 			if o.To == a.To && o.Role == a.Role {
@@ -144,12 +147,16 @@ func (g *Graph) node(p int) int {
 	return g.Points[p].Stmt.ID
 }
 
-// links are the folded edges in the order of their source.
+// links are the folded edges in the order of their source. A dead copy of a
+// statement that another copy keeps alive adds none.
 func (g *Graph) links() ([]link, map[link]bool) {
 	var all []link
 	cuts := map[link]bool{}
 	for p := range g.Points {
 		if p == Exit || p == RaiseTo || p >= first && g.Points[p].Stmt == nil {
+			continue
+		}
+		if p >= first && !g.Points[p].Live && g.live(g.Points[p].Stmt) {
 			continue
 		}
 		for _, a := range g.Points[p].Out {
@@ -199,18 +206,18 @@ func (g *Graph) fold() {
 	g.connectBlocks(links)
 }
 
+// live reports whether some copy of a statement can be reached.
+func (g *Graph) live(s *ir.Stmt) bool {
+	return slices.ContainsFunc(g.Instances[s.ID-1], func(p int) bool { return g.Points[p].Live })
+}
+
 func (g *Graph) name() {
 	count := map[int]int{}
 	for _, b := range g.Blocks {
 		line := b.First().Line
 		b.ID = strconv.Itoa(line) + suffix(count[line])
 		count[line]++
-		b.Dead = true
-		for _, p := range g.Instances[b.First().ID-1] {
-			if g.Points[p].Live {
-				b.Dead = false
-			}
-		}
+		b.Dead = !g.live(b.First())
 	}
 }
 

@@ -32,8 +32,8 @@ type File struct {
 	root   *syntax.Node
 	mu     sync.Mutex
 	views  []*View
-	busy   map[string]bool // functions whose own return is being decided
-	never  map[string]lang.NoReturn
+	funcs  []*ir.Func
+	never  map[string]lang.NoReturn // of each name that was asked about
 }
 
 // View is one function: its body, its graph, its def-use chains.
@@ -57,9 +57,10 @@ func Parse(ctx context.Context, l *lang.Language, src *source.File, readFile fun
 	if err != nil {
 		return nil, err
 	}
-	f := &File{Lang: l, Source: src, root: root, busy: map[string]bool{}, never: map[string]lang.NoReturn{}}
+	f := &File{Lang: l, Source: src, root: root, never: map[string]lang.NoReturn{}}
 	f.Decls = l.Outline(src, root)
 	f.views = make([]*View, len(f.Decls))
+	f.funcs = make([]*ir.Func, len(f.Decls))
 	f.Errors = parseErrors(root)
 	return f, nil
 }
@@ -95,35 +96,58 @@ func (f *File) view(i int) *View {
 	if v := f.views[i]; v != nil {
 		return v
 	}
-	fn := f.Lang.Lower(f.Source, f.root, f.Decls[i])
+	fn := f.lower(i)
 	g := cfg.Build(fn, f.noReturn)
 	v := &View{File: f, Decl: f.Decls[i], Index: i, Func: fn, Graph: g, Chains: dataflow.Solve(g)}
 	f.views[i] = v
 	return v
 }
 
-// noReturn tells whether a call of that name comes back: the language says so,
-// or the file defines such a function at its top level and no path through it
-// returns.
-func (f *File) noReturn(callee string) lang.NoReturn {
-	if r, ok := f.Lang.NoReturn[callee]; ok && len(f.topLevel(callee)) == 0 {
-		return r
+func (f *File) lower(i int) *ir.Func {
+	if f.funcs[i] == nil {
+		f.funcs[i] = f.Lang.Lower(f.Source, f.root, f.Decls[i])
 	}
+	return f.funcs[i]
+}
+
+// noReturn tells whether a call of that name comes back: the language says so
+// and the file gives the name no other meaning, or the file defines such a
+// function at its top level and no path through it returns.
+func (f *File) noReturn(callee string) lang.NoReturn {
 	if r, ok := f.never[callee]; ok {
 		return r
 	}
-	if f.busy[callee] {
-		return lang.Returns
+	// What a function does may hang on what it calls: all of these are taken to
+	// return until one is seen not to, and then the rest is looked at again.
+	var open []int
+	for work := []string{callee}; len(work) > 0; {
+		name := work[len(work)-1]
+		work = work[:len(work)-1]
+		if _, ok := f.never[name]; ok {
+			continue
+		}
+		f.never[name] = lang.Returns
+		if r, ok := f.Lang.NoReturn[name]; ok && len(f.topLevel(name)) == 0 && f.bindings(name) == 0 {
+			f.never[name] = r
+		} else if found := f.topLevel(name); len(found) == 1 && f.candidate(found[0]) {
+			open = append(open, found[0])
+			for _, s := range f.lower(found[0]).Stmts {
+				if s.Callee != "" {
+					work = append(work, s.Callee)
+				}
+			}
+		}
 	}
-	f.busy[callee] = true
-	defer delete(f.busy, callee)
-	found := f.topLevel(callee)
-	r := lang.Returns
-	if len(found) == 1 {
-		r = f.ends(found[0])
+	for again := true; again; {
+		again = false
+		for _, i := range open {
+			if name := f.Decls[i].QualifiedName; f.never[name] == lang.Returns {
+				f.never[name] = f.ends(i)
+				again = again || f.never[name] != lang.Returns
+			}
+		}
 	}
-	f.never[callee] = r
-	return r
+	return f.never[callee]
 }
 
 func (f *File) topLevel(name string) []int {
@@ -136,25 +160,53 @@ func (f *File) topLevel(name string) []int {
 	return out
 }
 
-// ends tells how a function ends that never returns.
-func (f *File) ends(i int) lang.NoReturn {
-	fn := f.Lang.Lower(f.Source, f.root, f.Decls[i])
-	if fn.Async || fn.Generator || !mayEnd(fn.Body) {
-		return lang.Returns
-	}
-	g := cfg.Build(fn, f.noReturn)
-	for _, s := range fn.Stmts {
-		if s.Kind == ir.KindOpaque {
-			return lang.Returns
+// bindings counts the definitions of a global name: those at the top level,
+// and functions that assign it.
+func (f *File) bindings(name string) int {
+	n := 0
+	for i, d := range f.Decls {
+		if d.Kind == ir.FuncClass { // its variables are its own
+			continue
+		}
+		fn := f.lower(i)
+		count := func(e ir.Eval) {
+			if (e.Op == ir.OpDef || e.Op == ir.OpUnbind) && e.Place.Path == "" && fn.Vars[e.Place.Var].Scope == ir.Global && fn.Vars[e.Place.Var].Name == name {
+				n++
+			}
+		}
+		for _, s := range fn.Stmts {
+			s.Pre.Walk(count)
+			s.Eval.Walk(count)
 		}
 	}
+	return n
+}
+
+// candidate reports whether calls of a top-level function run its body, and
+// the body may be one that never returns.
+func (f *File) candidate(i int) bool {
+	fn := f.lower(i)
+	if fn.Async || fn.Generator || fn.Decorated || !mayEnd(fn.Body) {
+		return false
+	}
+	for _, s := range fn.Stmts {
+		if s.Kind == ir.KindOpaque {
+			return false
+		}
+	}
+	return f.bindings(f.Decls[i].QualifiedName) <= 1
+}
+
+// ends tells how a function ends that never returns.
+func (f *File) ends(i int) lang.NoReturn {
+	g := cfg.Build(f.lower(i), func(callee string) lang.NoReturn { return f.never[callee] })
 	for _, a := range g.Points[cfg.Exit].In {
 		if !a.Virtual && g.Points[a.To].Live {
 			return lang.Returns
 		}
 	}
-	for _, a := range g.Points[cfg.RaiseTo].In {
-		if g.Points[a.To].Live {
+	for _, p := range g.Points {
+		if p.Live && p.Stmt != nil && (p.Stmt.Kind == ir.KindRaise || p.Stmt.MayRaise()) {
 			return lang.Raises
 		}
 	}

@@ -88,6 +88,7 @@ type Func struct {
 	Signature     string      // normalised text of the header, decorators included
 	Params        []Param
 	Captures      []string // names that come from an enclosing function
+	Decorated     bool     // what its name calls may be something else
 	Async         bool
 	Generator     bool
 	Vars          []Var // what Place.Var indexes

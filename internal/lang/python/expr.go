@@ -162,6 +162,8 @@ func (b *effects) value(e *expr) {
 			b.value(e.kids[1])
 		}
 		b.raise()
+	case eTuple: // unlike a list, it may hold constants and locals without failing
+		b.values(e.kids)
 	case eBad:
 		b.raise()
 	default:

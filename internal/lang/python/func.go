@@ -120,6 +120,7 @@ func (l *lowerer) definition(s *stmt) {
 	}
 	l.self = l.t.stmts[s]
 	l.fn.Signature = signature(s)
+	l.fn.Decorated = len(s.decos) > 0
 	l.fn.Async = s.async
 	l.fn.Generator = s.kind == sDef && l.self.yields
 	l.params(s.params)
@@ -171,6 +172,9 @@ func (l *lowerer) lambdaBody(p *parser, n, outer *syntax.Node, module *scope) {
 	s := &ir.Stmt{Kind: ir.KindReturn, Text: "return " + text(e.kids[0]), Span: e.kids[0].span, Eval: b.seq(), DefKind: ir.DefPlain}
 	if hasBad(e) {
 		s.Reason = "syntax error in the lambda"
+	}
+	if body := n.Child("body"); body != nil { // with its parentheses
+		s.Span = body.Span
 	}
 	l.fn.Body = []ir.Node{&ir.Return{S: l.place(s, s.Span.Start)}}
 }

@@ -163,6 +163,10 @@ func (p *parser) backquoted(s *syntax.Node) *expr {
 // interpolation is {value!conversion:spec}; with `=` its own text goes before.
 func (p *parser) interpolation(n *syntax.Node, lit literal) []*expr {
 	e := &expr{kind: eFormatted, span: n.Span, kids: []*expr{p.expr(n.Child("expression"))}}
+	if w := n.Child("expression"); w != nil && w.Kind == "named_expression" { // {x:=10} is x, aligned: no walrus without parentheses
+		spec := &expr{kind: eConst, str: "s", body: lit.value(string(p.data[w.Child("name").Span.End+1 : w.Span.End]))}
+		e.kids = []*expr{p.expr(w.Child("name")), {kind: eJoined, val: "f", kids: []*expr{spec}, span: w.Span}}
+	}
 	var out []*expr
 	equals := -1
 	for _, c := range n.Children {

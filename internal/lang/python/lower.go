@@ -134,8 +134,8 @@ func (l *lowerer) expression(st *stmt, b *effects) ir.Node {
 	return &ir.Simple{S: s}
 }
 
-// callee is name or mod.name, unless a variable of the function hides what the
-// name stands for; an import inside the function hides nothing.
+// callee is name or mod.name, unless a variable of the function or of one
+// around it hides what the name stands for; an import of a module hides nothing.
 func (l *lowerer) callee(e *expr) string {
 	base := e
 	if e.kind == eAttr {
@@ -144,7 +144,7 @@ func (l *lowerer) callee(e *expr) string {
 	if base.kind != eName {
 		return ""
 	}
-	if o := l.self.lookup(base.val); o != nil && !o.imported[base.val] {
+	if o := l.self.lookup(base.val); o != nil && (base == e || !o.imported[base.val]) {
 		return ""
 	}
 	return text(e)

@@ -23,14 +23,14 @@ func enter(kind string) bool {
 
 // entry is a definition before its names are joined.
 type entry struct {
-	name       string
-	class      bool
-	lambda     bool
-	span       source.Span
-	start      int // of the def, class or lambda itself
-	node       *syntax.Node
-	indent     int
-	headerLine int
+	name   string
+	class  bool
+	lambda bool
+	span   source.Span
+	start  int // of the def, class or lambda itself
+	node   *syntax.Node
+	indent int
+	line   int // of the statement that binds a lambda; 0: that of start
 }
 
 // outline lists the definitions of a file.
@@ -71,15 +71,13 @@ func collect(f *source.File, n *syntax.Node, es *[]*entry) {
 	}
 }
 
-// boundLambda is the lambda of `name = lambda: ...`, also in a chain.
+// boundLambda is the lambda of `name = lambda: ...`.
 func boundLambda(f *source.File, n *syntax.Node, es *[]*entry) {
-	name := ""
-	for n != nil && n.Kind == "assignment" {
-		if l := n.Child("left"); name == "" && l != nil && l.Kind == "identifier" {
-			name = l.Text(f.Bytes)
-		}
-		n = n.Child("right")
+	name, line := "", f.Line(n.Span.Start)
+	if l := n.Child("left"); l != nil && l.Kind == "identifier" {
+		name = l.Text(f.Bytes)
 	}
+	n = n.Child("right")
 	for n != nil && n.Kind == "parenthesized_expression" {
 		var next *syntax.Node
 		for _, c := range n.Children {
@@ -92,7 +90,7 @@ func boundLambda(f *source.File, n *syntax.Node, es *[]*entry) {
 	if name == "" || n == nil || n.Kind != "lambda" {
 		return
 	}
-	*es = append(*es, &entry{name: name, lambda: true, span: n.Span, start: n.Span.Start, node: n})
+	*es = append(*es, &entry{name: name, lambda: true, span: n.Span, start: n.Span.Start, line: line, node: n})
 }
 
 // lastEnd is where the last statement of a definition ends: no blank lines or
@@ -126,6 +124,9 @@ func declare(f *source.File, root *syntax.Node, es []*entry) []*lang.Decl {
 		top := stack[len(stack)-1]
 		d := &lang.Decl{Name: e.name, QualifiedName: top.path + e.name, Span: e.span, Parent: top.decl, Node: e.node,
 			Line: f.Line(e.start), EndLine: f.LastLine(e.span)}
+		if e.line > 0 {
+			d.Line = e.line
+		}
 		switch {
 		case e.class:
 			d.Kind = ir.FuncClass

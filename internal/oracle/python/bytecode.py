@@ -50,6 +50,8 @@ NORMALISATIONS = [
      "bytecode has only jumps, and a resumed return no instruction of its own in 3.11"),
     ("comprehension variables", "are renamed apart and left out",
      "from 3.12 on they are fast locals of the function"),
+    ("names", "flowplan's are normalised to NFKC in compare.py",
+     "the compiler stores identifiers so; flowplan shows what the file says"),
     ("super()", "does not read the first parameter", "the source does not either"),
 ]
 

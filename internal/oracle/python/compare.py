@@ -18,6 +18,7 @@ import subprocess
 import sys
 import sysconfig
 import time
+import unicodedata
 import warnings
 
 import bytecode
@@ -123,7 +124,7 @@ class JSONGraph:
         edges = set(self.statement_edges(function, blocks))
         self.edges = {(self.keys.get(a, a), self.keys.get(b, b), role) for a, b, role in from_entry(edges)}
         self.pairs = {
-            (p["var"], "param" if p["def_kind"] == "param" else self.keys[p["def"]], self.keys[p["use"]])
+            (unicodedata.normalize("NFKC", p["var"]), "param" if p["def_kind"] == "param" else self.keys[p["def"]], self.keys[p["use"]])
             for p in function["def_use"]
             if p["def_kind"] not in ("unbound", "capture")
         }

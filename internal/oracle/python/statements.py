@@ -346,7 +346,7 @@ def never_returns(node, unit, endless):
     function = node.value.func
     if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
         called = (function.value.id, function.attr)
-        return {("sys", "exit"): "raise", ("os", "_exit"): "halt"}.get(called)
+        return {("sys", "exit"): "raise", ("os", "_exit"): "halt", ("os", "abort"): "halt"}.get(called)
     if isinstance(function, ast.Name) and is_global_name(function.id, unit):
         if function.id in ("exit", "quit") and function.id not in unit.file.bindings:
             return "raise"
@@ -407,7 +407,7 @@ def may_raise(node, unit):
     """The design's rule: everything may raise but pass, break, continue, global,
     `is` tests, and assignment to a plain local, or return, of constants and
     plain locals."""
-    quiet = Quiet(unit.locals)
+    quiet = Quiet(unit.locals, unit.is_function)
     if isinstance(node, (ast.Pass, ast.Break, ast.Continue, ast.Global, ast.Nonlocal)):
         return False
     if isinstance(node, ast.Lambda):
@@ -440,8 +440,9 @@ def may_raise(node, unit):
 class Quiet:
     """Which expressions can be evaluated, tested or stored to without raising."""
 
-    def __init__(self, local_names):
+    def __init__(self, local_names, in_function=True):
         self.locals = local_names
+        self.in_function = in_function  # elsewhere, a name is looked up and may not be found
 
     def target(self, node):
         return isinstance(node, ast.Name) and node.id in self.locals
@@ -450,7 +451,7 @@ class Quiet:
         if isinstance(node, ast.Constant):
             return True
         if isinstance(node, ast.Name):
-            return node.id in self.locals
+            return self.in_function and node.id in self.locals
         if isinstance(node, ast.UnaryOp):
             return self.truth(node.operand) if isinstance(node.op, ast.Not) else is_signed_number(node)
         if isinstance(node, ast.Compare):
