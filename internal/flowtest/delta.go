@@ -122,9 +122,6 @@ func list(ops []*delta.Op, indent string) string {
 		if o.Kind == delta.RewireEdge {
 			fmt.Fprintf(&b, "  to %s -> %s", dash(o.Head.To), dash(o.Work.To))
 		}
-		if o.Detail != "" {
-			b.WriteString("  " + o.Detail)
-		}
 		b.WriteByte('\n')
 		b.WriteString(list(o.Parts, indent+"  "))
 	}
