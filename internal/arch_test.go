@@ -24,17 +24,28 @@ type row struct {
 // table has a row for each package. Tests may import more: their fixtures come
 // from anywhere.
 var table = map[string]row{
-	"source":  {nil, nil, "bytes are the bottom of everything"},
-	"ir":      {[]string{"source"}, nil, "language-neutral bodies know spans and nothing of syntax"},
-	"syntax":  {[]string{"source"}, []string{"github.com/smacker/go-tree-sitter"}, "the only importer of the tree-sitter runtime"},
-	"lang":    {[]string{"ir", "source", "syntax"}, nil, "describes languages, names none, never sees cfg"},
-	"rootfs":  {nil, nil, "the one way to read files below a root"},
-	"gitrepo": {[]string{"rootfs"}, nil, "the only place that runs git"},
-	"store":   {nil, []string{"modernc.org/sqlite", "golang.org/x/sys"}, "the only importer of SQLite"},
-	"index":   {[]string{"lang", "rootfs", "source", "store", "syntax"}, []string{"github.com/sabhiram/go-gitignore"}, "outlines into the store; file lists are handed in, so no git"},
-	"locate":  {[]string{"index", "lang", "rootfs", "source", "store"}, nil, "from names to functions, over the index"},
-	"ledger":  {[]string{"store"}, []string{"golang.org/x/sys"}, "records; knows neither deltas nor git; x/sys for flock"},
+	"source":      {nil, nil, "bytes are the bottom of everything"},
+	"ir":          {[]string{"source"}, nil, "language-neutral bodies know spans and nothing of syntax"},
+	"syntax":      {[]string{"source"}, []string{"github.com/smacker/go-tree-sitter"}, "the only importer of the tree-sitter runtime"},
+	"lang":        {[]string{"ir", "source", "syntax"}, nil, "describes languages, names none, never sees cfg"},
+	"rootfs":      {nil, nil, "the one way to read files below a root"},
+	"gitrepo":     {[]string{"rootfs"}, nil, "the only place that runs git"},
+	"store":       {nil, []string{"modernc.org/sqlite", "golang.org/x/sys"}, "the only importer of SQLite"},
+	"index":       {[]string{"lang", "rootfs", "source", "store", "syntax"}, []string{"github.com/sabhiram/go-gitignore"}, "outlines into the store; file lists are handed in, so no git"},
+	"locate":      {[]string{"index", "lang", "rootfs", "source", "store"}, nil, "from names to functions, over the index"},
+	"ledger":      {[]string{"store"}, []string{"golang.org/x/sys"}, "records; knows neither deltas nor git; x/sys for flock"},
+	"cfg":         {[]string{"ir", "lang"}, nil, "graphs from bodies; lang only for what NoReturn means"},
+	"dataflow":    {[]string{"cfg", "ir"}, nil, "fixpoints over graphs"},
+	"flow":        {[]string{"cfg", "dataflow", "ir", "lang", "source", "syntax"}, nil, "puts the stages together and renders; does no I/O"},
+	"delta":       {[]string{"cfg", "dataflow", "flow", "ir"}, nil, "Diff of two views and nothing else"},
+	"hazard":      {[]string{"cfg", "delta", "flow", "ir"}, nil, "compares two views; does not see plans"},
+	"plan":        {[]string{"delta", "ir"}, nil, "planned against observed; knows no files"},
+	"engine":      {[]string{"delta", "flow", "gitrepo", "hazard", "index", "ir", "lang", "ledger", "locate", "plan", "rootfs", "source", "store"}, nil, "what the tools do, as ordinary functions"},
+	"cli":         {[]string{"flow", "lang", "lang/all", "plan", "source"}, []string{"github.com/spf13/cobra"}, "the only importer of cobra"},
+	"lang/all":    {[]string{"lang", "lang/python"}, nil, "the generated list of languages"},
+	"lang/python": {[]string{"ir", "lang", "source", "syntax"}, []string{"github.com/smacker/go-tree-sitter/python"}, "a language classifies syntax and never sees cfg or above"},
 
+	"flowtest":          {[]string{"cfg", "dataflow", "delta", "flow", "ir", "lang", "source"}, []string{"github.com/google/go-cmp/cmp", "github.com/rogpeppe/go-internal/txtar"}, "test-only: the fixture runner"},
 	"flowtest/minilang": {[]string{"ir", "lang", "source", "syntax"}, []string{"github.com/smacker/go-tree-sitter/python"}, "test-only"},
 }
 
