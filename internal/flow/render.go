@@ -54,6 +54,7 @@ type renderer struct {
 	rows []row
 	at   map[*ir.Stmt]int // row of a statement
 	note string
+	out  map[string][]cfg.Edge // the edges of each block
 }
 
 // layout makes a row of every statement.
@@ -61,6 +62,10 @@ func (r *renderer) layout() {
 	depth := map[*ir.Stmt]int{}
 	r.v.Func.Walk(func(s *ir.Stmt, d int) { depth[s] = d })
 	r.at = map[*ir.Stmt]int{}
+	r.out = map[string][]cfg.Edge{}
+	for _, e := range r.v.Graph.Edges {
+		r.out[e.From] = append(r.out[e.From], e)
+	}
 	for i, s := range r.v.Func.Stmts {
 		r.at[s] = i
 		r.rows = append(r.rows, row{s: s, depth: depth[s], plain: !significant(s) && s.Kind != ir.KindAssert})
@@ -394,10 +399,7 @@ func (r *renderer) edgeNotes(i int) []string {
 		}
 		return notes
 	}
-	for _, e := range g.Edges {
-		if e.From != blk.ID {
-			continue
-		}
+	for _, e := range r.out[blk.ID] {
 		if n := edgeNote(s, e, next); n != "" {
 			notes = append(notes, n)
 		}
