@@ -2,11 +2,13 @@ package flow
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"flowplan/internal/cfg"
+	"flowplan/internal/dataflow"
 	"flowplan/internal/ir"
 )
 
@@ -55,6 +57,8 @@ type renderer struct {
 	at   map[*ir.Stmt]int // row of a statement
 	note string
 	out  map[string][]cfg.Edge // the edges of each block
+	uses map[*ir.Stmt][]dataflow.Pair
+	defs map[*ir.Stmt][]dataflow.Pair
 }
 
 // layout makes a row of every statement.
@@ -65,6 +69,11 @@ func (r *renderer) layout() {
 	r.out = map[string][]cfg.Edge{}
 	for _, e := range r.v.Graph.Edges {
 		r.out[e.From] = append(r.out[e.From], e)
+	}
+	r.uses, r.defs = map[*ir.Stmt][]dataflow.Pair{}, map[*ir.Stmt][]dataflow.Pair{}
+	for _, p := range r.v.Chains.Pairs {
+		r.uses[p.Use] = append(r.uses[p.Use], p)
+		r.defs[p.Def.Stmt] = append(r.defs[p.Def.Stmt], p)
 	}
 	for i, s := range r.v.Func.Stmts {
 		r.at[s] = i
@@ -334,7 +343,7 @@ func (r *renderer) line(i int) string {
 		notes = append(notes, fmt.Sprintf("{%d}", row.folded))
 	}
 	if r.o.DFG {
-		notes = append(notes, r.v.pairNotes(s)...)
+		notes = append(notes, r.pairNotes(s)...)
 	} else {
 		notes = append(notes, r.edgeNotes(i)...)
 	}
@@ -463,7 +472,8 @@ func edgeNote(s *ir.Stmt, e cfg.Edge, next *ir.Stmt) string {
 
 // pairNotes lists where a statement's uses come from and where its definitions
 // go. A question mark stands at what only may be defined.
-func (v *View) pairNotes(s *ir.Stmt) []string {
+func (r *renderer) pairNotes(s *ir.Stmt) []string {
+	v := r.v
 	var notes []string
 	add := func(key string, line string, first bool) bool {
 		last := len(notes) - 1
@@ -475,31 +485,29 @@ func (v *View) pairNotes(s *ir.Stmt) []string {
 		return false
 	}
 	first := true
-	for _, p := range v.Chains.Pairs {
-		if p.Use == s {
-			first = add("<"+v.PlaceName(p.Def.Place)+":", defLabel(p.Def.Stmt, p.Def.Line, p.Def.Kind, p.Def.May), first)
-		}
+	for _, p := range r.uses[s] {
+		first = add("<"+v.PlaceName(p.Def.Place)+":", defLabel(p.Def.Stmt, p.Def.Line, p.Def.Kind, p.Def.May), first)
 	}
 	first = true
 	many := ""
-	for _, p := range v.Chains.Pairs {
-		if p.Def.Stmt == s {
-			if many == "" {
-				many = v.PlaceName(p.Def.Place)
-			} else if many != v.PlaceName(p.Def.Place) {
-				many = "*"
-			}
+	var defs []*dataflow.Definition // in the order of the function's
+	for _, p := range r.defs[s] {
+		if many == "" {
+			many = v.PlaceName(p.Def.Place)
+		} else if many != v.PlaceName(p.Def.Place) {
+			many = "*"
+		}
+		if !slices.Contains(defs, p.Def) {
+			defs = append(defs, p.Def)
 		}
 	}
-	for _, d := range v.Chains.Defs {
-		if d.Stmt != s {
-			continue
-		}
+	slices.SortFunc(defs, func(a, b *dataflow.Definition) int { return a.Order - b.Order })
+	for _, d := range defs {
 		key := ">"
 		if many == "*" {
 			key = ">" + v.PlaceName(d.Place) + ":"
 		}
-		for _, p := range v.Chains.Pairs {
+		for _, p := range r.defs[s] {
 			if p.Def == d {
 				first = add(key, strconv.Itoa(p.Use.Line), first)
 			}
