@@ -40,8 +40,8 @@ func TestDeep(t *testing.T) {
 		"lambda":      "x = " + strings.Repeat("lambda: ", n) + "y\n",
 		"conditional": "x = " + strings.Repeat("a if b else ", n) + "y\n",
 		"elif":        "if a:\n    pass\n" + strings.Repeat("elif a:\n    pass\n", n/10),
-		"ifs":         ifs(2000),
-		"line":        "x = [" + strings.Repeat("1, ", n*3) + "]\n",
+		"ifs":         ifs(1000),
+		"line":        "x = [" + strings.Repeat("1, ", n) + "]\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()
