@@ -74,7 +74,7 @@ func newRoot() *cobra.Command {
 		return usageError("%s: %w; see `%s --help`", cmd.CommandPath(), err, cmd.CommandPath())
 	})
 	root.AddCommand(newIndex(), newServe(), newOf(), newLocate(), newPlan(), newCheck(), newVerify(),
-		newGraph(), newDiff(), newOps(), newSkill(), newStatus(), newHistory(), newVersion())
+		newGraph(), newDiff(), newOps(), newSkill(), newStatus(), newHistory(), newVersion(), newSetup(), newDoctor())
 	return root
 }
 
