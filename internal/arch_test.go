@@ -41,9 +41,15 @@ var table = map[string]row{
 	"hazard":      {[]string{"cfg", "delta", "flow", "ir"}, nil, "compares two views; does not see plans"},
 	"plan":        {[]string{"delta", "ir"}, nil, "planned against observed; knows no files"},
 	"engine":      {[]string{"delta", "flow", "gitrepo", "hazard", "index", "ir", "lang", "ledger", "locate", "plan", "rootfs", "source", "store"}, nil, "what the tools do, as ordinary functions"},
-	"cli":         {[]string{"flow", "lang", "lang/all", "plan", "source"}, []string{"github.com/spf13/cobra"}, "the only importer of cobra"},
+	"cli":         {[]string{"engine", "flow", "lang", "lang/all", "ledger", "mcpserver", "plan", "source", "store"}, []string{"flowplan/skills", "github.com/schollz/progressbar/v3", "github.com/spf13/cobra", "golang.org/x/term"}, "the only importer of cobra"},
+	"mcpserver":   {[]string{"engine"}, []string{"github.com/google/jsonschema-go", "github.com/modelcontextprotocol/go-sdk"}, "the only importer of the SDK but for clients"},
 	"lang/all":    {[]string{"lang", "lang/python"}, nil, "the generated list of languages"},
 	"lang/python": {[]string{"ir", "lang", "source", "syntax"}, []string{"github.com/smacker/go-tree-sitter/python"}, "a language classifies syntax and never sees cfg or above"},
+
+	"demo":          {nil, []string{"github.com/modelcontextprotocol/go-sdk"}, "make demo: a client like any other"},
+	"lang/generate": {nil, nil, "writes the list of languages"},
+	"replay":        {[]string{"delta", "plan"}, []string{"github.com/modelcontextprotocol/go-sdk"}, "real fixes over MCP: a client like any other"},
+	"testcount":     {nil, nil, "counts what go test ran"},
 
 	"flowtest":          {[]string{"cfg", "dataflow", "delta", "flow", "ir", "lang", "source"}, []string{"github.com/google/go-cmp/cmp", "github.com/rogpeppe/go-internal/txtar"}, "test-only: the fixture runner"},
 	"flowtest/minilang": {[]string{"ir", "lang", "source", "syntax"}, []string{"github.com/smacker/go-tree-sitter/python"}, "test-only"},
