@@ -238,7 +238,7 @@ const (
 func TestRepair(t *testing.T) {
 	w := newWorld(t)
 	text := w.of("discount")
-	w.contains(text, "discount(cart, code)  shop.py:30-35", "33 if rate > 1  F:35")
+	w.contains(text, "discount(cart, code) shop.py:30-35 cfg", "33 if rate > 1\tF:35")
 	text = w.plan(guard)
 	w.contains(text, "planned add_guard discount 33 if rate > 1")
 	w.edit("shop.py", guardOld, guardNew)
@@ -440,7 +440,7 @@ func TestNoGit(t *testing.T) {
 	w := &world{T: t, dir: t.TempDir(), home: newHome(t)}
 	w.write("a.py", "def f(x):\n    return x\n")
 	w.e = w.engine(w.dir, "s")
-	w.contains(w.of("f"), "f(x)  a.py:1-2")
+	w.contains(w.of("f"), "f(x) a.py:1-2")
 	w.contains(w.planErr(`[{"function":"f","op":"add_guard","line":2}]`), "git repository", "flow_of works without")
 	_, err := w.e.Verify(bg, VerifyParams{})
 	w.contains(w.callError(err), "git repository")
@@ -453,7 +453,7 @@ func TestNoCommitYet(t *testing.T) {
 	w.git("init", "-q")
 	w.write("a.py", "def f(x):\n    return x\n")
 	w.e = w.engine(w.dir, "s")
-	w.contains(w.of("f"), "f(x)  a.py:1-2")
+	w.contains(w.of("f"), "f(x) a.py:1-2")
 	w.contains(w.planErr(`[{"function":"f","op":"add_guard","line":2}]`), "no commit yet", "add_function")
 	w.plan(`[{"function":"a.py:g","op":"add_function"}]`)
 	w.write("a.py", "def f(x):\n    return x\n\n\ndef g():\n    return 1\n")
