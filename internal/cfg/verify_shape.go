@@ -78,7 +78,8 @@ func (sh *shape) try(n *ir.Try, part int, finally bool) {
 	sh.border(n.Body, finally)
 	for i, h := range n.Handlers {
 		arms := []Role{True, False}
-		if h.CatchAll || i == len(n.Handlers)-1 { // the last hands on by raising
+		last := i == len(n.Handlers)-1
+		if h.CatchAll || last && !n.Group { // the last hands on by raising; of a group it may find nothing left
 			arms = arms[:1]
 		}
 		sh.stmt(h.S, part, finally, arms...)
