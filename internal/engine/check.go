@@ -162,7 +162,7 @@ func (t *tree) checkReply(ctx context.Context, r *report, out ReportJSON) (Reply
 	}
 	b.WriteString(r.hazardText())
 	if bad != nil {
-		b.WriteString(bad.waysOut() + "\n")
+		b.WriteString(t.waysOut(bad) + "\n")
 		again, err := t.repeated(ctx, "check", b.String(), r)
 		if err != nil {
 			return Reply{}, err
@@ -619,6 +619,15 @@ func leaving(o *delta.Op) string {
 		}
 	}
 	return ""
+}
+
+// waysOut is graded.waysOut; the lines in it are those of the working text,
+// which the session has thereby been shown.
+func (t *tree) waysOut(g *graded) string {
+	if g.work != nil {
+		t.show(g.work)
+	}
+	return g.waysOut()
 }
 
 // waysOut ends a reply with a mismatch: the ready delta for what was observed,

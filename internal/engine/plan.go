@@ -354,7 +354,12 @@ func (p *planner) anchor(ctx context.Context, r *record, row *plannedRow, op pla
 	switch {
 	case r.Line > 0:
 		var ok bool
-		if a, ok = lineAnchor(shown, r.Line); !ok {
+		if a, ok = lineAnchor(shown, r.Line); !ok && work != nil {
+			if a, ok = lineAnchor(work, r.Line); ok {
+				shown = work // a line of the text as it is now, not as it was shown
+			}
+		}
+		if !ok {
 			return p.outside(shown, r)
 		}
 		if r.Site != "" {

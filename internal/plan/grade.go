@@ -215,6 +215,9 @@ func (g *grader) fit(p Planned, j int) fit {
 	if !inside {
 		return fit{}
 	}
+	if g.parent[j] != nil && (o.Kind == delta.RewireEdge || o.Kind == delta.ChangeBlock) {
+		return fit{} // what only fills another operation is no sign of this one
+	}
 	row, _, _ := Lookup(string(p.Kind))
 	for _, a := range row.Accepts {
 		if a.Kind == o.Kind && (a.When == nil || a.When(o, g.d, p.Anchor)) {
