@@ -35,7 +35,7 @@ var table = map[string]row{
 	"plan":          {[]string{"delta", "ir"}, nil, "judges what Diff observed; finds nothing in files"},
 	"engine":        {[]string{"delta", "flow", "gitrepo", "hazard", "index", "ir", "lang", "ledger", "locate", "plan", "rootfs", "source", "store"}, nil, "the calls as ordinary functions"},
 	"mcpserver":     {[]string{"engine"}, []string{"github.com/modelcontextprotocol/go-sdk", "github.com/google/jsonschema-go"}, "the only importer of the SDK"},
-	"cli":           {[]string{"engine", "flow", "lang", "lang/all", "ledger", "mcpserver", "plan", "source", "store"}, []string{"github.com/spf13/cobra", "github.com/schollz/progressbar/v3", "golang.org/x/term", "flowplan/skills"}, "the only importer of cobra"},
+	"cli":           {[]string{"engine", "flow", "gitrepo", "lang", "lang/all", "ledger", "mcpserver", "plan", "rootfs", "source", "store"}, []string{"github.com/spf13/cobra", "github.com/schollz/progressbar/v3", "golang.org/x/term", "flowplan/skills"}, "the only importer of cobra"},
 	"lang/python":   {[]string{"ir", "lang", "source", "syntax"}, []string{"github.com/smacker/go-tree-sitter/python"}, "a language is one folder"},
 	"lang/all":      {[]string{"lang", "lang/python"}, nil, "the generated list of languages"},
 	"lang/generate": {nil, nil, "writes that list"},
