@@ -276,7 +276,7 @@ func (t *tree) plannedRenames(ctx context.Context, r *report) error {
 }
 
 func (r *report) changeOf(headID string) *change {
-	for _, list := range [][]*change{r.changes.functions, r.changes.outside} {
+	for _, list := range [][]*change{r.changes.functions, r.changes.outside, r.changes.moved} {
 		for _, c := range list {
 			if c.head != nil && c.headID() == headID {
 				return c
@@ -384,7 +384,7 @@ func (t *tree) workOf(ctx context.Context, r *report, id string, head *flow.View
 func (r *report) wholeFunction(op delta.Kind, rec record, c *change) plan.Result {
 	switch op {
 	case delta.AddFunction:
-		for _, list := range [][]*change{r.changes.functions, r.changes.outside} {
+		for _, list := range [][]*change{r.changes.functions, r.changes.outside, r.changes.moved} {
 			for _, x := range list {
 				if x.work != nil && (x.status == added || x.status == renamed) && names(rec.ID, x.work.ID()) {
 					return plan.Result{Grade: plan.Exact}
