@@ -47,7 +47,7 @@ generate: ## rewrites the list of languages
 	@$(GO) run ./internal/lang/generate
 
 oracle: build needs-python ## compares every function of the standard library (or FILES=...) with CPython
-	@python3 internal/oracle/python/compare.py --flowplan $(BIN) $(if $(FILES),--files $(FILES)) --floors cfg=99.9,du=99.5
+	@python3 internal/oracle/python/compare.py --flowplan $(BIN) $(if $(FILES),--files $(FILES)) --floors cfg=99.99,du=99.99
 
 bench: needs-cc ## ratios of speed, side by side in one run
 	@$(GO) test -run '^$$' -bench . -benchtime 3x ./internal/...

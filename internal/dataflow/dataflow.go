@@ -27,6 +27,7 @@ type Definition struct {
 	Kind  ir.DefKind
 	Stmt  *ir.Stmt // nil for param, capture and unbound
 	May   bool     // the statement may run and leave the place as it was
+	Order int      // its index in Chains.Defs
 	Line  int      // first line of Stmt, or of the parameter; 0 for capture and unbound
 	weak  bool     // kills nothing even where it does happen
 }

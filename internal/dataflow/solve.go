@@ -121,6 +121,7 @@ func kindOf(s *ir.Stmt) ir.DefKind {
 }
 
 func (s *solver) define(d *Definition) int {
+	d.Order = len(s.defs)
 	s.defs = append(s.defs, d)
 	return len(s.defs) - 1
 }

@@ -2,11 +2,13 @@ package flow
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"flowplan/internal/cfg"
+	"flowplan/internal/dataflow"
 	"flowplan/internal/ir"
 )
 
@@ -55,6 +57,9 @@ type renderer struct {
 	rows []row
 	at   map[*ir.Stmt]int // row of a statement
 	note string
+	out  map[string][]cfg.Edge // the edges of each block
+	uses map[*ir.Stmt][]dataflow.Pair
+	defs map[*ir.Stmt][]dataflow.Pair
 }
 
 // layout makes a row of every statement.
@@ -62,6 +67,15 @@ func (r *renderer) layout() {
 	depth := map[*ir.Stmt]int{}
 	r.v.Func.Walk(func(s *ir.Stmt, d int) { depth[s] = d })
 	r.at = map[*ir.Stmt]int{}
+	r.out = map[string][]cfg.Edge{}
+	for _, e := range r.v.Graph.Edges {
+		r.out[e.From] = append(r.out[e.From], e)
+	}
+	r.uses, r.defs = map[*ir.Stmt][]dataflow.Pair{}, map[*ir.Stmt][]dataflow.Pair{}
+	for _, p := range r.v.Chains.Pairs {
+		r.uses[p.Use] = append(r.uses[p.Use], p)
+		r.defs[p.Def.Stmt] = append(r.defs[p.Def.Stmt], p)
+	}
 	for i, s := range r.v.Func.Stmts {
 		r.at[s] = i
 		r.rows = append(r.rows, row{s: s, depth: depth[s], plain: !significant(s) && s.Kind != ir.KindAssert})
@@ -336,7 +350,7 @@ func (r *renderer) line(i int) string {
 		notes = append(notes, fmt.Sprintf("{%d}", row.folded))
 	}
 	if r.o.DFG {
-		notes = append(notes, r.v.pairNotes(s, !r.o.Long)...)
+		notes = append(notes, r.pairNotes(s, !r.o.Long)...)
 	} else {
 		notes = append(notes, r.edgeNotes(i)...)
 	}
@@ -405,10 +419,7 @@ func (r *renderer) edgeNotes(i int) []string {
 		}
 		return notes
 	}
-	for _, e := range g.Edges {
-		if e.From != blk.ID {
-			continue
-		}
+	for _, e := range r.out[blk.ID] {
 		if n := edgeNote(s, e, next); n != "" {
 			notes = append(notes, n)
 		}
@@ -472,7 +483,8 @@ func edgeNote(s *ir.Stmt, e cfg.Edge, next *ir.Stmt) string {
 
 // pairNotes lists where a statement's uses come from and where its definitions
 // go. A question mark stands at what only may be defined.
-func (v *View) pairNotes(s *ir.Stmt, join bool) []string {
+func (r *renderer) pairNotes(s *ir.Stmt, join bool) []string {
+	v := r.v
 	var notes []string
 	add := func(key string, line string, first bool) bool {
 		last := len(notes) - 1
@@ -484,34 +496,32 @@ func (v *View) pairNotes(s *ir.Stmt, join bool) []string {
 		return false
 	}
 	first := true
-	for _, p := range v.Chains.Pairs {
-		if p.Use == s {
-			first = add("<"+v.PlaceName(p.Def.Place)+":", defLabel(p.Def.Stmt, p.Def.Line, p.Def.Kind, p.Def.May), first)
-		}
+	for _, p := range r.uses[s] {
+		first = add("<"+v.PlaceName(p.Def.Place)+":", defLabel(p.Def.Stmt, p.Def.Line, p.Def.Kind, p.Def.May), first)
 	}
 	if join {
 		notes = sameSource(notes)
 	}
 	first = true
 	many := ""
-	for _, p := range v.Chains.Pairs {
-		if p.Def.Stmt == s {
-			if many == "" {
-				many = v.PlaceName(p.Def.Place)
-			} else if many != v.PlaceName(p.Def.Place) {
-				many = "*"
-			}
+	var defs []*dataflow.Definition // in the order of the function's
+	for _, p := range r.defs[s] {
+		if many == "" {
+			many = v.PlaceName(p.Def.Place)
+		} else if many != v.PlaceName(p.Def.Place) {
+			many = "*"
+		}
+		if !slices.Contains(defs, p.Def) {
+			defs = append(defs, p.Def)
 		}
 	}
-	for _, d := range v.Chains.Defs {
-		if d.Stmt != s {
-			continue
-		}
+	slices.SortFunc(defs, func(a, b *dataflow.Definition) int { return a.Order - b.Order })
+	for _, d := range defs {
 		key := ">"
 		if many == "*" {
 			key = ">" + v.PlaceName(d.Place) + ":"
 		}
-		for _, p := range v.Chains.Pairs {
+		for _, p := range r.defs[s] {
 			if p.Def == d {
 				first = add(key, strconv.Itoa(p.Use.Line), first)
 			}

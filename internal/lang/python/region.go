@@ -19,10 +19,17 @@ import (
 
 // region reads statements from runs of lines.
 type region struct {
-	g *grammar
-	l *lines
-	p *parser
+	g     *grammar
+	l     *lines
+	p     *parser
+	spent int // bytes parsed so far
 }
+
+// Every level of a broken file is parsed once more. maxBroken bounds the levels,
+// spend what all of them may take together, for a text of that many bytes.
+const maxBroken = 100
+
+func spend(size int) int { return 4<<20 + 16*size }
 
 // chunk is the lines of one statement, both ends included.
 type chunk struct{ from, to, indent int }
@@ -110,7 +117,7 @@ func (r *region) statement(c chunk, doc bool) []*stmt {
 		return r.p.block(n, doc)
 	}
 	bad := &stmt{kind: sOpaque, node: n, start: span.Start, span: span, whole: span, reason: "syntax error"}
-	if r.p.depth > maxDepth/4 {
+	if r.p.depth > maxBroken || r.spent > spend(len(r.l.f.Bytes)) {
 		return []*stmt{bad}
 	}
 	skeleton, bodies := r.skeleton(c, text, start)
@@ -234,6 +241,7 @@ func (r *region) parse(text []byte, start, indent int) *syntax.Node {
 		wrap = "if 1:\n"
 	}
 	data := append([]byte(wrap), text...)
+	r.spent += len(data)
 	root, err := r.g.Parse(context.Background(), prepare(append(data, '\n')), nil)
 	if err != nil {
 		return nil
