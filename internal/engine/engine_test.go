@@ -107,13 +107,17 @@ func (w *world) git(args ...string) string {
 
 func gitIn(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false", "-c", "protocol.file.allow=always"}, args...)...)
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
-	out, err := cmd.CombinedOutput()
+	out, err := gitCommand(dir, args...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("git %v: %v\n%s", args, err, out)
 	}
 	return strings.TrimSpace(string(out))
+}
+
+func gitCommand(dir string, args ...string) *exec.Cmd {
+	cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false", "-c", "protocol.file.allow=always"}, args...)...)
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
+	return cmd
 }
 
 func (w *world) commit() {
@@ -434,6 +438,10 @@ func TestHeadMoves(t *testing.T) {
 	w.contains(text, "HEAD moved elsewhere: the plan is closed")
 	text, _ = w.check("")
 	w.lacks(text, "moved")
+	w.plan(`[{"function":"load","op":"change_block","line":42}]`)
+	w.git("checkout", "-q", "main")
+	w.git("reset", "-q", "--hard", base)
+	w.contains(w.plan(`[{"function":"load","op":"change_block","line":39}]`), "HEAD moved elsewhere: the plan before is closed")
 }
 
 func TestNoGit(t *testing.T) {

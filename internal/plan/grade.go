@@ -218,6 +218,9 @@ func (g *grader) fit(p Planned, j int) fit {
 	if g.parent[j] != nil && (o.Kind == delta.RewireEdge || o.Kind == delta.ChangeBlock) {
 		return fit{} // what only fills another operation is no sign of this one
 	}
+	if o.Kind == delta.ChangeBlock && g.undone(p) {
+		return fit{}
+	}
 	row, _, _ := Lookup(string(p.Kind))
 	for _, a := range row.Accepts {
 		if a.Kind == o.Kind && (a.When == nil || a.When(o, g.d, p.Anchor)) {
@@ -229,6 +232,24 @@ func (g *grader) fit(p Planned, j int) fit {
 		}
 	}
 	return fit{}
+}
+
+// undone reports whether the opposite of what was planned was observed at its
+// place: what the statements there became is no sign of it then.
+func (g *grader) undone(p Planned) bool {
+	kind := strings.NewReplacer("branch", "guard").Replace(string(p.Kind))
+	for j, o := range g.ops {
+		seen := strings.NewReplacer("branch", "guard").Replace(string(o.Kind))
+		add, ok := strings.CutPrefix(kind, "add_")
+		if ok && seen == "remove_"+add && g.inRegion(p, j) {
+			return true
+		}
+		gone, ok := strings.CutPrefix(kind, "remove_")
+		if ok && seen == "add_"+gone && g.inRegion(p, j) {
+			return true
+		}
+	}
+	return false
 }
 
 // same reports whether an observed operation is the planned one: guards and
