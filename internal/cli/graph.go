@@ -5,11 +5,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -23,68 +22,67 @@ import (
 )
 
 func newGraph() *cobra.Command {
-	var function, rev string
-	var asJSON bool
+	var o graphOptions
+	var rev string
+	var asJSON, dot, mermaid bool
 	cmd := &cobra.Command{
 		Use:   "graph PATH...",
 		Short: "Prints the graphs of every function of files or directories",
 		Args:  wrongUsage(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case asJSON && dot, asJSON && mermaid, dot && mermaid:
+				return usageError("expected one of --json, --dot, --mermaid")
+			case dot:
+				o.picture = flow.Dot
+			case mermaid:
+				o.picture = flow.Mermaid
+			}
 			registry, err := lang.NewRegistry(all.Languages()...)
 			if err != nil {
 				return err
 			}
-			paths, err := sourceFiles(registry, args)
+			src, err := newSources(cmd.Context(), registry, rootDir("", os.Getenv))
+			if err != nil {
+				return err
+			}
+			defer src.close()
+			o.registry = registry
+			var files []sourceFile
+			if rev == "" {
+				files, err = src.inWorkTree(args)
+			} else {
+				files, err = src.asOf(cmd.Context(), rev, args)
+			}
 			if err != nil {
 				return exitError{3, err}
 			}
-			return printGraphs(cmd.Context(), registry, paths, function, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return o.print(cmd.Context(), files, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	cmd.Flags().StringVar(&function, "function", "", "only the function of this qualified name")
-	cmd.Flags().StringVar(&rev, "rev", "", "the file as of this revision")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "JSON Lines, one file a line")
+	cmd.Flags().StringVar(&o.function, "function", "", "only the function of this qualified name")
+	cmd.Flags().StringVar(&rev, "rev", "", "the files as of this revision")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "JSON Lines, one file a line (the default)")
+	cmd.Flags().BoolVar(&dot, "dot", false, "pictures for Graphviz")
+	cmd.Flags().BoolVar(&mermaid, "mermaid", false, "pictures for Mermaid")
 	return cmd
 }
 
-// sourceFiles expands directories to the files in a language that is read.
-func sourceFiles(registry *lang.Registry, args []string) ([]string, error) {
-	var out []string
-	for _, arg := range args {
-		info, err := os.Stat(arg)
-		if err != nil {
-			return nil, fmt.Errorf("%s: no such file or directory", arg)
-		}
-		if !info.IsDir() {
-			out = append(out, arg)
-			continue
-		}
-		err = filepath.WalkDir(arg, func(p string, d fs.DirEntry, err error) error {
-			switch {
-			case err != nil:
-				return nil
-			case d.IsDir() && d.Name() == ".git":
-				return filepath.SkipDir
-			case d.Type().IsRegular() && registry.ForPath(p, nil) != nil:
-				out = append(out, p)
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+// graphOptions say what of each file is printed, and how.
+type graphOptions struct {
+	registry *lang.Registry
+	function string
+	picture  func(*flow.View) string // nil: JSON
 }
 
-// printGraphs prints one line a file, in the order given, made on all cores.
-func printGraphs(ctx context.Context, registry *lang.Registry, paths []string, function string, stdout, stderr io.Writer) error {
+// print prints the files in the order given, made on all cores.
+func (o *graphOptions) print(ctx context.Context, files []sourceFile, stdout, stderr io.Writer) error {
 	type result struct {
 		line []byte
 		err  error
 		done chan struct{}
 	}
-	results := make([]result, len(paths))
+	results := make([]result, len(files))
 	for i := range results {
 		results[i].done = make(chan struct{})
 	}
@@ -94,26 +92,33 @@ func printGraphs(ctx context.Context, registry *lang.Registry, paths []string, f
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			for i := range next {
-				results[i].line, results[i].err = graphLine(ctx, registry, paths[i], function)
+				results[i].line, results[i].err = o.graph(ctx, files[i])
 				close(results[i].done)
 			}
 		})
 	}
 	go func() {
-		for i := range paths {
+		for i := range files {
 			window <- struct{}{}
 			next <- i
 		}
 		close(next)
 	}()
 	out := bufio.NewWriterSize(stdout, 1<<20)
-	failed := false
+	failed, found := false, false
+	var missing error
 	for i := range results {
 		<-results[i].done
 		<-window
-		if results[i].err != nil {
+		var absent notInFile
+		switch err := results[i].err; {
+		case err == nil:
+			found = true
+		case errors.As(err, &absent):
+			missing = err
+		default:
 			failed = true
-			fmt.Fprintln(stderr, "flowplan:", results[i].err)
+			fmt.Fprintln(stderr, "flowplan:", err)
 		}
 		out.Write(results[i].line)
 		results[i].line = nil
@@ -122,37 +127,58 @@ func printGraphs(ctx context.Context, registry *lang.Registry, paths []string, f
 	if err := out.Flush(); err != nil {
 		return err
 	}
+	if !found && missing != nil {
+		if len(files) > 1 {
+			missing = fmt.Errorf("no function %s in %d files", o.function, len(files))
+		}
+		return exitError{3, missing}
+	}
 	if failed {
 		return exitError{code: 3}
 	}
 	return nil
 }
 
-func graphLine(ctx context.Context, registry *lang.Registry, path, function string) ([]byte, error) {
-	data, err := os.ReadFile(path)
+// notInFile says that a file does not define the function asked for: of several
+// files, one that does is enough.
+type notInFile struct{ text string }
+
+func (e notInFile) Error() string { return e.text }
+
+// graph is what is printed of one file.
+func (o *graphOptions) graph(ctx context.Context, f sourceFile) ([]byte, error) {
+	data, err := f.read()
 	if err != nil {
 		return nil, err
 	}
-	l := registry.ForPath(path, data[:min(len(data), lang.HeadBytes)])
+	l := o.registry.ForPath(f.name, data[:min(len(data), lang.HeadBytes)])
 	if l == nil {
-		return nil, fmt.Errorf("%s: a language that flowplan does not read", path)
+		return nil, fmt.Errorf("%s: a language that flowplan does not read", f.name)
 	}
-	file, err := flow.Parse(ctx, l, source.New(path, data), nil)
+	file, err := flow.Parse(ctx, l, source.New(f.name, data), nil)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", f.name, err)
 	}
 	var keep func(int) bool
-	if function != "" {
+	if o.function != "" {
 		found := map[int]bool{}
-		for _, i := range file.Lookup(function) {
+		for _, i := range file.Lookup(o.function) {
 			found[i] = true
 		}
 		if len(found) == 0 {
-			return nil, fmt.Errorf("%s: no function %s; it has %s", path, function, names(file))
+			return nil, notInFile{fmt.Sprintf("%s: no function %s; it has %s", f.name, o.function, names(file))}
 		}
 		keep = func(i int) bool { return found[i] }
 	}
 	var b bytes.Buffer
+	if o.picture != nil {
+		for i := range file.Decls {
+			if keep == nil || keep(i) {
+				b.WriteString(o.picture(file.View(i)))
+			}
+		}
+		return b.Bytes(), nil
+	}
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(file.JSON(keep)); err != nil {

@@ -77,6 +77,7 @@ func (c *change) outer() bool {
 type changeSet struct {
 	functions []*change
 	outside   []*change // <module> and class bodies
+	moved     []*change // the same function in another class or file: not modified
 	unparsed  []string  // paths of files that could not be read
 	conflicts []string
 	broken    map[string]int // path: first line that the edit made unreadable
@@ -434,7 +435,8 @@ func (s *changeSet) renames(gone, fresh []*flow.View) (restGone, restFresh []*fl
 		usedG[p.g], usedF[p.f] = true, true
 		g, f := gone[p.g], fresh[p.f]
 		if g.Func.Name == f.Func.Name && sameBody(g, f) {
-			continue // its class or file has another name: it is not modified
+			s.moved = append(s.moved, &change{status: renamed, head: g, work: f})
+			continue
 		}
 		s.add(&change{status: renamed, head: g, work: f})
 	}

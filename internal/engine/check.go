@@ -162,7 +162,7 @@ func (t *tree) checkReply(ctx context.Context, r *report, out ReportJSON) (Reply
 	}
 	b.WriteString(r.hazardText())
 	if bad != nil {
-		b.WriteString(bad.waysOut() + "\n")
+		b.WriteString(t.waysOut(bad) + "\n")
 		again, err := t.repeated(ctx, "check", b.String(), r)
 		if err != nil {
 			return Reply{}, err
@@ -276,7 +276,7 @@ func (t *tree) plannedRenames(ctx context.Context, r *report) error {
 }
 
 func (r *report) changeOf(headID string) *change {
-	for _, list := range [][]*change{r.changes.functions, r.changes.outside} {
+	for _, list := range [][]*change{r.changes.functions, r.changes.outside, r.changes.moved} {
 		for _, c := range list {
 			if c.head != nil && c.headID() == headID {
 				return c
@@ -384,7 +384,7 @@ func (t *tree) workOf(ctx context.Context, r *report, id string, head *flow.View
 func (r *report) wholeFunction(op delta.Kind, rec record, c *change) plan.Result {
 	switch op {
 	case delta.AddFunction:
-		for _, list := range [][]*change{r.changes.functions, r.changes.outside} {
+		for _, list := range [][]*change{r.changes.functions, r.changes.outside, r.changes.moved} {
 			for _, x := range list {
 				if x.work != nil && (x.status == added || x.status == renamed) && names(rec.ID, x.work.ID()) {
 					return plan.Result{Grade: plan.Exact}
@@ -619,6 +619,15 @@ func leaving(o *delta.Op) string {
 		}
 	}
 	return ""
+}
+
+// waysOut is graded.waysOut; the lines in it are those of the working text,
+// which the session has thereby been shown.
+func (t *tree) waysOut(g *graded) string {
+	if g.work != nil {
+		t.show(g.work)
+	}
+	return g.waysOut()
 }
 
 // waysOut ends a reply with a mismatch: the ready delta for what was observed,

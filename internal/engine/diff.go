@@ -246,12 +246,30 @@ func opJSON(o *delta.Op, d *delta.Delta) OpJSON {
 		if o.Work.Anchor != nil && len(o.Work.Stmts) > 0 {
 			out.From = fmt.Sprint(o.Work.Anchor.Line)
 		}
-		out.To, out.HeadTo = o.Work.To, o.Head.To
+		out.To, out.HeadTo = leads(o.Work, d.Work), leads(o.Head, d.Head)
 	}
 	for _, p := range o.Parts {
 		out.Parts = append(out.Parts, opJSON(p, d))
 	}
 	return out
+}
+
+// leads is where a side's statement goes: as observed, else where its jump
+// leads in the graph.
+func leads(s delta.Side, v *flow.View) string {
+	if s.To != "" || len(s.Stmts) == 0 || s.Anchor == nil {
+		return s.To
+	}
+	for _, e := range v.Graph.Edges {
+		switch {
+		case e.FromStmt != s.Anchor || s.Anchor.Kind != ir.KindReturn && s.Anchor.Kind != ir.KindRaise:
+		case e.ToStmt != nil:
+			return fmt.Sprint(e.ToStmt.Line)
+		default:
+			return e.To
+		}
+	}
+	return ""
 }
 
 // detail says in a few words how the arms of a guard leave, or what a

@@ -29,8 +29,8 @@ type LocateJSON struct {
 	Nearest    []string `json:"nearest"`
 }
 
-// maxAttempts is after how many invalid sites of a function the next one is
-// kept as it is: an agent that cannot name a site must not be held up.
+// maxAttempts is the invalid site of a function, counted from one, that is kept
+// as it is: an agent that cannot name a site must not be held up.
 const maxAttempts = 2
 
 // Locate pins the fault of a function to an element of its graph.
@@ -117,7 +117,7 @@ func (t *tree) badSite(ctx context.Context, v *flow.View, site, problem string, 
 	}
 	if invalid >= maxAttempts {
 		out.Unverified = true
-		fmt.Fprintf(&b, "unverified: %s in %s (%s); kept, go on\n", site, flow.Name(v.Decl), problem)
+		fmt.Fprintf(&b, "unverified: %s in %s (%s); kept, go on; nearest:\n%s\n", site, flow.Name(v.Decl), problem, strings.Join(out.Nearest, "\n"))
 		return Reply{Text: b.String(), JSON: out, Code: 1}, nil
 	}
 	fmt.Fprintf(&b, "no such site in %s: %s; nearest:\n%s\n", flow.Name(v.Decl), problem, strings.Join(out.Nearest, "\n"))

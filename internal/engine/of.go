@@ -17,6 +17,7 @@ const (
 	callBudget     = 3900
 	functionBudget = flow.Budget
 	outlineMax     = 40
+	leastShare     = 250 // less is no view
 )
 
 // OfParams are the arguments of flow_of.
@@ -26,6 +27,19 @@ type OfParams struct {
 	Focus    int
 	Detail   string // auto, full, or ""
 	Root     string
+}
+
+// Views is the JSON of flow_of, made when it is asked for: an agent never
+// does.
+type Views []*flow.View
+
+// Lines is one object a function.
+func (vs Views) Lines() Lines {
+	var out Lines
+	for _, v := range vs {
+		out = append(out, flow.OneJSON{File: v.File.Source.Path, Language: v.File.Lang.Name, Function: v.JSON()})
+	}
+	return out
 }
 
 // viewKind reads a view argument leniently.
@@ -72,6 +86,10 @@ func (e *Engine) Of(ctx context.Context, p OfParams) (Reply, error) {
 	}
 	o.text.WriteString(t.notes(e))
 	for i, ref := range refs {
+		if i > 0 && o.left < leastShare {
+			o.say(leftOut(refs[i:]))
+			break
+		}
 		o.share = min(functionBudget, o.left/(len(refs)-i))
 		if err := o.one(ctx, ref); err != nil {
 			return Reply{}, err
@@ -84,17 +102,31 @@ func (e *Engine) Of(ctx context.Context, p OfParams) (Reply, error) {
 	return reply, nil
 }
 
-// references splits arguments into single references; a text that holds frames
-// stays whole.
+// leftOut names what a call had no room for.
+func leftOut(refs []string) string {
+	names := make([]string, 0, 6)
+	for _, r := range refs[:min(6, len(refs))] {
+		names = append(names, oneLine(r, 60))
+	}
+	if len(refs) > len(names) {
+		names = append(names, fmt.Sprintf("%d more", len(refs)-len(names)))
+	}
+	return fmt.Sprintf("not shown, call again: %s\n", strings.Join(names, ", "))
+}
+
+// references splits arguments into single references, each once; a text that
+// holds frames stays whole.
 func references(args []string) []string {
 	var out []string
+	seen := map[string]bool{}
 	for _, a := range args {
 		if strings.Contains(a, "Traceback") || strings.Contains(a, "File \"") || strings.Contains(a, "    #") {
 			out = append(out, a)
 			continue
 		}
 		for line := range strings.Lines(a) {
-			if line = strings.TrimSpace(line); line != "" {
+			if line = strings.TrimSpace(line); line != "" && !seen[line] {
+				seen[line] = true
 				out = append(out, line)
 			}
 		}
@@ -155,7 +187,7 @@ type ofCall struct {
 	left  int // tokens of the call's budget
 	share int // of the reference at hand
 	text  strings.Builder
-	views []flow.OneJSON
+	views Views
 	found bool // something other than a view answered
 }
 
@@ -239,12 +271,12 @@ func (o *ofCall) match(ctx context.Context, m locate.Match, mark int) error {
 func (o *ofCall) view(v *flow.View, line, mark int) {
 	opts := o.opts
 	opts.Mark = mark
-	opts.Budget = max(200, min(o.share, o.left))
+	opts.Budget = max(leastShare-50, min(o.share, o.left))
 	if opts.Focus == 0 && line > 0 && flow.Tokens(flow.Render(v, flow.Options{DFG: opts.DFG, Full: true})) > opts.Budget {
 		opts.Mark = max(opts.Mark, line) // of a large function, show what stands around the line asked for
 	}
 	o.say(flow.Render(v, opts))
-	o.views = append(o.views, flow.OneJSON{File: v.File.Source.Path, Language: v.File.Lang.Name, Function: v.JSON()})
+	o.views = append(o.views, v)
 	o.t.show(v)
 }
 
@@ -428,7 +460,7 @@ func (t *tree) resolve(ctx context.Context, ref string) (*flow.View, error) {
 // exact finds path:name without the index.
 func (t *tree) exact(ctx context.Context, ref string) (*flow.View, error) {
 	path, name := splitID(ref)
-	if path == "" || strings.ContainsAny(path, " \n") || isNumber(name) {
+	if path == "" || isNumber(name) {
 		return nil, nil
 	}
 	rel, ok := t.fs.Rel(path)

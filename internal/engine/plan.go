@@ -71,7 +71,7 @@ func (e *Engine) Plan(ctx context.Context, p PlanParams) (Reply, error) {
 	if err := t.firstCall(ctx); err != nil {
 		return Reply{}, err
 	}
-	base, err := t.planBase(ctx, head, p.Fresh)
+	base, known, moved, err := t.planBase(ctx, head, p.Fresh)
 	if err != nil {
 		return Reply{}, err
 	}
@@ -95,6 +95,9 @@ func (e *Engine) Plan(ctx context.Context, p PlanParams) (Reply, error) {
 		req.Deltas = append(req.Deltas, ledger.NewDelta{Function: r.ID, Op: r.Op, Anchor: r.anchorKey(), Body: body})
 		if snap != nil && !seen[snap.Function] {
 			seen[snap.Function] = true
+			if snap.Edited && !known[snap.Function] && row.Warning == "" {
+				row.Warning = "edited already; graded from HEAD"
+			}
 			req.Snapshots = append(req.Snapshots, *snap)
 		}
 		lines = append(lines, row.text())
@@ -105,6 +108,9 @@ func (e *Engine) Plan(ctx context.Context, p PlanParams) (Reply, error) {
 		return Reply{}, err
 	}
 	out.Base = res.Plan.Base
+	if moved || res.Closed != nil && res.Closed.Reason == ledger.ReasonMoved {
+		out.Notes = append(out.Notes, "HEAD moved elsewhere: the plan before is closed")
+	}
 	return t.planReply(e, lines, out, res, unknown), nil
 }
 
@@ -115,24 +121,31 @@ func prefixed(prefix string, err error) error {
 	return fmt.Errorf("%s%w", prefix, err)
 }
 
-// planBase is the commit that the next deltas will be planned against.
-func (t *tree) planBase(ctx context.Context, head ledger.Head, fresh bool) (string, error) {
+// planBase is the commit that the next deltas will be planned against, and the
+// functions that are planned already; moved says that the plan before was just
+// closed, because HEAD moved elsewhere.
+func (t *tree) planBase(ctx context.Context, head ledger.Head, fresh bool) (base string, known map[string]bool, moved bool, err error) {
 	cur, err := t.led.Current(ctx, head, false)
 	if err != nil {
-		return "", err
+		return "", nil, false, err
 	}
 	if cur.Plan == nil || fresh || cur.Plan.Verdict == "pass" {
-		return head.Commit, nil
+		return head.Commit, nil, cur.Closed != nil, nil
 	}
-	return cur.Plan.Base, nil
+	deltas, err := t.led.Deltas(ctx, cur.Plan.ID)
+	if err != nil {
+		return "", nil, false, err
+	}
+	known = map[string]bool{}
+	for _, d := range deltas {
+		known[d.Function] = true
+	}
+	return cur.Plan.Base, known, false, nil
 }
 
 func (t *tree) planReply(e *Engine, lines []string, out PlanJSON, res ledger.Planned, unknown []string) Reply {
 	var b strings.Builder
 	b.WriteString(t.notes(e))
-	if res.Closed != nil && res.Closed.Reason == ledger.ReasonMoved {
-		out.Notes = append(out.Notes, "HEAD moved elsewhere: the plan before is closed")
-	}
 	if len(unknown) > 0 {
 		out.Notes = append(out.Notes, "ignored: "+strings.Join(unknown, ", "))
 	}
@@ -354,7 +367,12 @@ func (p *planner) anchor(ctx context.Context, r *record, row *plannedRow, op pla
 	switch {
 	case r.Line > 0:
 		var ok bool
-		if a, ok = lineAnchor(shown, r.Line); !ok {
+		if a, ok = lineAnchor(shown, r.Line); !ok && work != nil {
+			if a, ok = lineAnchor(work, r.Line); ok {
+				shown = work // a line of the text as it is now, not as it was shown
+			}
+		}
+		if !ok {
 			return p.outside(shown, r)
 		}
 		if r.Site != "" {

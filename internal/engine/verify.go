@@ -275,7 +275,7 @@ func (t *tree) verifyText(ctx context.Context, r *report, a *audit) (string, err
 	case review:
 		b.WriteString("if that was meant, stop; else mend it and verify once more\n")
 	default:
-		b.WriteString(r.mend() + "\n")
+		b.WriteString(t.mend(r) + "\n")
 		again, err := t.repeated(ctx, "verify", b.String(), r)
 		if err != nil {
 			return "", err
@@ -303,7 +303,7 @@ func writeLines(b *strings.Builder, lines []string) {
 }
 
 // mend says the one thing to do after a fail.
-func (r *report) mend() string {
+func (t *tree) mend(r *report) string {
 	for p, line := range r.changes.broken {
 		return fmt.Sprintf("mend the syntax error at %s:%d first", p, line)
 	}
@@ -312,14 +312,14 @@ func (r *report) mend() string {
 	}
 	for i := range r.rows {
 		if g := &r.rows[i]; !g.result.Grade.OK() {
-			return g.waysOut()
+			return t.waysOut(g)
 		}
 	}
 	for _, c := range r.changes.functions {
 		if c.status == modified && !r.covers(c) && !c.test {
 			if d := c.diff(); d != nil && len(d.Ops) > 0 {
-				g := graded{rec: record{ID: c.headID()}, head: c.head, work: c.work}
-				return g.waysOut()
+				g := &graded{rec: record{ID: c.headID()}, head: c.head, work: c.work}
+				return t.waysOut(g)
 			}
 		}
 	}

@@ -12,6 +12,7 @@ package flow
 import (
 	"context"
 	"strconv"
+	"strings"
 	"sync"
 
 	"flowplan/internal/cfg"
@@ -141,9 +142,12 @@ func (f *File) noReturn(callee string) lang.NoReturn {
 	for again := true; again; {
 		again = false
 		for _, i := range open {
-			if name := f.Decls[i].QualifiedName; f.never[name] == lang.Returns {
-				f.never[name] = f.ends(i)
-				again = again || f.never[name] != lang.Returns
+			name := f.Decls[i].QualifiedName
+			if f.never[name] != lang.Returns {
+				continue
+			}
+			if r := f.ends(i); r != lang.Returns && f.bindings(name) <= 1 {
+				f.never[name], again = r, true
 			}
 		}
 	}
@@ -161,9 +165,12 @@ func (f *File) topLevel(name string) []int {
 }
 
 // bindings counts the definitions of a global name: those at the top level,
-// and functions that assign it.
+// and functions that assign it. A name of several parts has none.
 func (f *File) bindings(name string) int {
 	n := 0
+	if strings.Contains(name, f.Lang.Separator) {
+		return n
+	}
 	for i, d := range f.Decls {
 		if d.Kind == ir.FuncClass { // its variables are its own
 			continue
@@ -183,10 +190,10 @@ func (f *File) bindings(name string) int {
 }
 
 // candidate reports whether calls of a top-level function run its body, and
-// the body may be one that never returns.
+// all of that is known.
 func (f *File) candidate(i int) bool {
 	fn := f.lower(i)
-	if fn.Async || fn.Generator || fn.Decorated || !mayEnd(fn.Body) {
+	if fn.Async || fn.Generator || fn.Decorated {
 		return false
 	}
 	for _, s := range fn.Stmts {
@@ -194,7 +201,7 @@ func (f *File) candidate(i int) bool {
 			return false
 		}
 	}
-	return f.bindings(f.Decls[i].QualifiedName) <= 1
+	return true
 }
 
 // ends tells how a function ends that never returns.
@@ -211,23 +218,6 @@ func (f *File) ends(i int) lang.NoReturn {
 		}
 	}
 	return lang.Halts
-}
-
-// mayEnd is a quick look at the last statement of a body: most functions
-// plainly fall off their end or return, and need no graph to say so.
-func mayEnd(body []ir.Node) bool {
-	if len(body) == 0 {
-		return false
-	}
-	switch n := body[len(body)-1].(type) {
-	case *ir.Return:
-		return false
-	case *ir.Simple:
-		return n.S.Callee != ""
-	case *ir.If:
-		return len(n.Else) > 0
-	}
-	return true
 }
 
 // Lookup finds functions by qualified name, with or without #n, in order.

@@ -23,6 +23,7 @@ type Options struct {
 	Full   bool // nothing is left out, whatever it takes
 	Mark   int  // a line to point out, of a crash; 0: none
 	Budget int  // 0: Budget
+	Long   bool // with counts, and every pair apart: for fixtures, not for agents
 }
 
 // Render is the view of a function as an agent reads it: a line that says what
@@ -313,11 +314,17 @@ func (r *renderer) header() string {
 		}
 		b.WriteString("(" + strings.Join(names, ", ") + ")")
 	}
-	fmt.Fprintf(&b, "  %s:%s", v.File.Source.Path, v.Range())
+	kind := "cfg"
 	if r.o.DFG {
-		fmt.Fprintf(&b, "  dfg %d pairs\n", len(v.Chains.Pairs))
-	} else {
-		fmt.Fprintf(&b, "  cfg %d blocks %d edges\n", len(v.Graph.Blocks), len(v.Graph.Edges))
+		kind = "dfg"
+	}
+	switch {
+	case !r.o.Long:
+		fmt.Fprintf(&b, " %s:%s %s\n", v.File.Source.Path, v.Range(), kind)
+	case r.o.DFG:
+		fmt.Fprintf(&b, "  %s:%s  dfg %d pairs\n", v.File.Source.Path, v.Range(), len(v.Chains.Pairs))
+	default:
+		fmt.Fprintf(&b, "  %s:%s  cfg %d blocks %d edges\n", v.File.Source.Path, v.Range(), len(v.Graph.Blocks), len(v.Graph.Edges))
 	}
 	for _, e := range v.ParseErrors() {
 		fmt.Fprintf(&b, "unreadable: lines %s\n", lines(v.File.Source.Line(e.Start), v.File.Source.LastLine(e)))
@@ -343,7 +350,7 @@ func (r *renderer) line(i int) string {
 		notes = append(notes, fmt.Sprintf("{%d}", row.folded))
 	}
 	if r.o.DFG {
-		notes = append(notes, r.pairNotes(s)...)
+		notes = append(notes, r.pairNotes(s, !r.o.Long)...)
 	} else {
 		notes = append(notes, r.edgeNotes(i)...)
 	}
@@ -354,7 +361,11 @@ func (r *renderer) line(i int) string {
 		notes = append(notes, "<== here")
 	}
 	if len(notes) > 0 {
-		b.WriteString("  ")
+		mark := "\t" // the cheapest that is no part of the statement
+		if r.o.Long {
+			mark = "  "
+		}
+		b.WriteString(mark)
 		b.WriteString(strings.Join(notes, " "))
 	}
 	b.WriteByte('\n')
@@ -472,7 +483,7 @@ func edgeNote(s *ir.Stmt, e cfg.Edge, next *ir.Stmt) string {
 
 // pairNotes lists where a statement's uses come from and where its definitions
 // go. A question mark stands at what only may be defined.
-func (r *renderer) pairNotes(s *ir.Stmt) []string {
+func (r *renderer) pairNotes(s *ir.Stmt, join bool) []string {
 	v := r.v
 	var notes []string
 	add := func(key string, line string, first bool) bool {
@@ -487,6 +498,9 @@ func (r *renderer) pairNotes(s *ir.Stmt) []string {
 	first := true
 	for _, p := range r.uses[s] {
 		first = add("<"+v.PlaceName(p.Def.Place)+":", defLabel(p.Def.Stmt, p.Def.Line, p.Def.Kind, p.Def.May), first)
+	}
+	if join {
+		notes = sameSource(notes)
 	}
 	first = true
 	many := ""
@@ -514,6 +528,22 @@ func (r *renderer) pairNotes(s *ir.Stmt) []string {
 		}
 	}
 	return notes
+}
+
+// sameSource joins the places that come from the same lines: `<a:12 <b:12`
+// becomes `<a,b:12`.
+func sameSource(notes []string) []string {
+	var out []string
+	var last string
+	for _, n := range notes {
+		i := strings.LastIndexByte(n, ':')
+		if lines := n[i:]; len(out) > 0 && lines == last {
+			out[len(out)-1] = strings.TrimSuffix(out[len(out)-1], last) + "," + n[1:]
+		} else {
+			out, last = append(out, n), lines
+		}
+	}
+	return out
 }
 
 func defLabel(s *ir.Stmt, line int, kind ir.DefKind, may bool) string {

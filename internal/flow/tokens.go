@@ -15,6 +15,9 @@ func Tokens(s string) int {
 				j++
 			}
 			n += 1 + (j-i-1)/8
+			if j-i > 3 && isUpper(s[i+1]) {
+				n++ // capitals are seldom one token
+			}
 		case c >= '0' && c <= '9':
 			for j < len(s) && j-i < 3 && s[j] >= '0' && s[j] <= '9' {
 				j++
@@ -37,7 +40,7 @@ func Tokens(s string) int {
 				j++
 			}
 			n += 1 + (j-i-1)/16
-			if j < len(s) && isPunct(s[j]) && j-i == 1 {
+			if j < len(s) && isPunct(s[j]) && j-i == 1 && isPunct(c) {
 				j++ // pairs such as `('` and `):` are mostly one token
 			}
 		}

@@ -212,6 +212,10 @@ type Planned struct {
 	Moved      Moved
 }
 
+// maxTries bounds how often Add begins again because the plan changed under
+// it: each time somebody else got on, so that it ends.
+const maxTries = 50
+
 // Add records a flow_plan: all of it, or nothing. The plan is the session's
 // open one, unless it has passed, fresh is asked for, or HEAD moved elsewhere;
 // then that one is closed and another begins, with HEAD as its base.
@@ -221,7 +225,7 @@ func (l *Ledger) Add(ctx context.Context, head Head, req Request) (Planned, erro
 	if len(req.Deltas) == 0 {
 		return res, fmt.Errorf("ledger: expected at least one delta to plan")
 	}
-	for range 3 { // another process of this session may plan in between
+	for range maxTries { // another call of this session may plan or verify in between
 		plan, err := l.openPlan(ctx)
 		if err != nil {
 			return res, err

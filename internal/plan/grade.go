@@ -189,7 +189,7 @@ func (g *grader) fit(p Planned, j int) fit {
 		sameCond, given := sameCondition(p, o)
 		switch {
 		case !inside:
-			if p.Kind == delta.NoFlowChange || p.Kind == delta.ChangeSignature {
+			if p.Kind == delta.NoFlowChange {
 				return fit{}
 			}
 			return fit{SameFamily, "elsewhere in the function: " + where(o), worthFamily + 100 + tie}
@@ -215,6 +215,12 @@ func (g *grader) fit(p Planned, j int) fit {
 	if !inside {
 		return fit{}
 	}
+	if g.parent[j] != nil && (o.Kind == delta.RewireEdge || o.Kind == delta.ChangeBlock) {
+		return fit{} // what only fills another operation is no sign of this one
+	}
+	if o.Kind == delta.ChangeBlock && g.undone(p) {
+		return fit{}
+	}
 	row, _, _ := Lookup(string(p.Kind))
 	for _, a := range row.Accepts {
 		if a.Kind == o.Kind && (a.When == nil || a.When(o, g.d, p.Anchor)) {
@@ -226,6 +232,24 @@ func (g *grader) fit(p Planned, j int) fit {
 		}
 	}
 	return fit{}
+}
+
+// undone reports whether the opposite of what was planned was observed at its
+// place: what the statements there became is no sign of it then.
+func (g *grader) undone(p Planned) bool {
+	kind := strings.NewReplacer("branch", "guard").Replace(string(p.Kind))
+	for j, o := range g.ops {
+		seen := strings.NewReplacer("branch", "guard").Replace(string(o.Kind))
+		add, ok := strings.CutPrefix(kind, "add_")
+		if ok && seen == "remove_"+add && g.inRegion(p, j) {
+			return true
+		}
+		gone, ok := strings.CutPrefix(kind, "remove_")
+		if ok && seen == "add_"+gone && g.inRegion(p, j) {
+			return true
+		}
+	}
+	return false
 }
 
 // same reports whether an observed operation is the planned one: guards and
@@ -253,7 +277,7 @@ func (g *grader) same(p Planned, o *delta.Op) bool {
 func (g *grader) inRegion(p Planned, j int) bool {
 	o := g.ops[j]
 	if o.Kind == delta.ChangeSignature {
-		return p.AtSignature || p.Kind == delta.ChangeSignature || p.Anchor == nil
+		return p.AtSignature || p.Anchor == nil
 	}
 	if p.AtSignature {
 		// the def line stands for the beginning of the body
@@ -305,8 +329,11 @@ func (g *grader) structuralIn(o *delta.Op) bool {
 // false when there is nothing to compare.
 func sameCondition(p Planned, o *delta.Op) (same, given bool) {
 	cond, text := o.Cond()
-	if p.Condition == "" || cond == nil && text == "" {
+	if p.Condition == "" {
 		return true, false
+	}
+	if cond == nil && text == "" {
+		return false, o.Kind.Structural() // an else or a finally has no condition to be the planned one
 	}
 	if p.Cond == nil && p.Condition != "" && !header(o) {
 		return true, false // it does not parse: said when it was planned

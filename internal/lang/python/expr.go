@@ -295,19 +295,48 @@ func (b *effects) comp(e *expr) {
 	if in.at == nil {
 		in.at = b.at
 	}
-	for i, c := range e.clauses {
-		if i > 0 {
-			in.value(c.iter)
-			in.raise()
-		}
-		in.store(c.target)
-		for _, k := range c.ifs {
-			in.truth(k)
-		}
+	b.add(ir.Eval{Op: ir.OpRepeat, Kids: in.clauses(e, 0)})
+}
+
+// clauses does what the clauses of a comprehension from the i-th on and its
+// element do for one item; what stands behind an `if` only where that is true.
+func (b *effects) clauses(e *expr, i int) []ir.Eval {
+	if i == len(e.clauses) {
+		b.values(e.kids)
+		b.raise()
+		return b.list
 	}
-	in.values(e.kids)
-	in.raise()
-	b.add(ir.Eval{Op: ir.OpRepeat, Kids: in.list})
+	c := e.clauses[i]
+	if i > 0 {
+		b.value(c.iter)
+		b.raise()
+	}
+	b.store(c.target)
+	for j, k := range c.ifs {
+		if shortCircuits(k) {
+			rest := &expr{kids: e.kids, clauses: append([]*compFor{{ifs: c.ifs[j+1:]}}, e.clauses[i+1:]...)}
+			behind := &effects{l: b.l, at: b.at}
+			cond := b.sub(func(t *effects) { t.truth(k) })
+			b.add(ir.Eval{Op: ir.OpSeq, Kids: []ir.Eval{cond, {Op: ir.OpIfTrue, Kids: behind.clauses(rest, 0)}}})
+			return b.list
+		}
+		b.truth(k)
+	}
+	return b.clauses(e, i+1)
+}
+
+// shortCircuits reports whether the outcomes of a condition may have evaluated
+// different parts of it.
+func shortCircuits(e *expr) bool {
+	switch e.kind {
+	case eAnd, eOr, eIf:
+		return true
+	case eNot:
+		return shortCircuits(e.kids[0])
+	case eCompare:
+		return len(e.ops) > 1
+	}
+	return false
 }
 
 // store assigns to a target.

@@ -99,7 +99,10 @@ func (l *lowerer) broken(r *region, d *lang.Decl) {
 		return
 	}
 	from, to := l.f.Line(d.Span.Start), d.EndLine
-	for _, o := range r.l.defs { // the outermost definition around this one
+	for _, o := range r.l.defs { // the outermost function around this one, or itself
+		if o.class && o.line != d.Line {
+			continue
+		}
 		if end := l.f.Line(r.l.endOf(o)); o.line <= d.Line && d.Line <= end {
 			from, to = l.f.Line(r.l.decorated(o)), end
 			break

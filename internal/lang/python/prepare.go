@@ -242,7 +242,7 @@ func (s *scanner) scan() {
 		}
 		switch c := d[i]; {
 		case c == '\n':
-			ends(i, i)
+			ends(len(bytes.TrimSuffix(bytes.TrimSuffix(d[:i], []byte("\r")), []byte("\\"))), i)
 			i++
 		case c == '#':
 			n := bytes.IndexByte(d[i:], '\n')

@@ -62,17 +62,29 @@ class Report:
         self.left_out = []  # (function, reason)
         self.files_left_out = []  # (path, reason)
         self.kinds = collections.Counter()
+        self.opaque = []  # (path, function, reason)
 
     def add(self, other):
         self.counts.update(other.counts)
         self.kinds.update(other.kinds)
         self.different += other.different
         self.left_out += other.left_out
+        self.opaque += other.opaque
         self.files_left_out += other.files_left_out
 
     def leave_out(self, name, reason):
         self.counts["functions"] += 1
         self.left_out.append((name, reason))
+
+    def look_at(self, path, others):
+        """What one side's graphs must be by themselves: read, and told apart by their ids."""
+        graphs = [graph.function for graph in others if isinstance(graph, JSONGraph)]
+        seen = collections.Counter(function["id"] for function in graphs)
+        self.counts["ids twice"] += sum(count > 1 for count in seen.values())
+        for function in graphs:
+            if function["opaque"]:
+                self.counts["opaque"] += 1
+                self.opaque.append((path, function["id"], function["opaque"][0]["reason"]))
 
     def take(self, name, oracle, other):
         """Compares two graphs of one function."""
@@ -222,6 +234,7 @@ def compare_file(job):
     except (RuntimeError, KeyError, ValueError, IndexError) as error:
         others = []
         report.files_left_out.append((path, f"{type(error).__name__}: {error}"))
+    report.look_at(path, others)
     pairs = list(pair(report, path, oracle, others))
     if options.mutate:
         negative_control(report, pairs, options, path)
@@ -337,10 +350,13 @@ def print_report(total, options):
         print(f"not comparable: {name}: {reason}")
     for path, reason in sorted(total.files_left_out):
         print(f"file not read: {path}: {reason}")
+    for _, function, reason in sorted(total.opaque):
+        print(f"opaque in part: {function}: {reason}")
     for (kind, text), count in total.kinds.most_common():
         print(f"{count:7d} {kind}: {text}")
     print(f"python {sys.version.split()[0]}, {counts['files']} files, {len(total.files_left_out)} not read")
     print(f"functions {counts['functions']}, compared {counts['compared']}, not comparable {len(total.left_out)}")
+    print(f"opaque in part {counts['opaque']}, ids that two functions have {counts['ids twice']}")
     print(f"edges {counts['edges']}, missing {counts['missing edge']}, extra {counts['extra edge']}")
     print(f"pairs {counts['pairs']}, missing {counts['missing pair']}, extra {counts['extra pair']}")
 
@@ -348,7 +364,7 @@ def print_report(total, options):
 def floors_reached(total, options):
     """Prints the two shares; whether they are at least the floors."""
     wanted = dict(part.split("=") for part in options.floors.split(",") if part)
-    good = True
+    good = total.counts["functions"] > 0 and total.counts["ids twice"] == 0
     for name in ("cfg", "du"):
         reached = share(total.counts["equal " + name], total.counts["functions"])
         floor = float(wanted.get(name, 0))

@@ -64,7 +64,8 @@ def damage_entries(entries, old, field, targets, chosen):
     """Drops, adds or redirects one entry of a JSON list."""
     other = {**old, field: chosen.choice(targets)}
     position = entries.index(old)
-    how = "drop" if other in entries else chosen.choice(("drop", "add", "redirect"))
+    what = lambda entry: {key: value for key, value in entry.items() if not key.endswith("_line")}
+    how = "drop" if what(other) in map(what, entries) else chosen.choice(("drop", "add", "redirect"))
     if how == "drop":
         entries.pop(position)
     elif how == "add":
