@@ -9,10 +9,10 @@ PREFIX := $(shell $(GO) env GOPATH)/bin
 endif
 export CGO_ENABLED := 1
 
-.PHONY: help demo test check bench oracle lint fmt generate install clean build needs-cc needs-python
+.PHONY: e2e help demo test check bench oracle lint fmt generate install clean build needs-cc needs-python
 
 help: ## lists the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 12
 
 demo: build ## repairs a small program over MCP, printing every call
 	@$(GO) run ./internal/demo -binary $(BIN)
@@ -31,6 +31,24 @@ needs-python:
 
 test: needs-cc needs-python ## runs every test and says how many there were
 	@set -o pipefail; $(GO) test -json -timeout 20m ./... | $(GO) run ./internal/testcount
+
+# The client's versions that the tests are run with; each is installed once.
+CLAUDE_VERSIONS ?= 2.1.197 2.1.332
+CLAUDE_CACHE ?= $(HOME)/.cache/flowplan-e2e
+
+e2e: build ## Claude Code for real (needs npm), against a scripted model on loopback
+	@command -v npm >/dev/null 2>&1 || { echo "make e2e installs Claude Code from npm, and npm was not found: install Node.js 18 or newer." >&2; exit 1; }
+	@$(GO) vet -tags e2e ./internal/e2e
+	@for v in $(CLAUDE_VERSIONS); do \
+	  dir=$(CLAUDE_CACHE)/$$v; claude=$$dir/node_modules/@anthropic-ai/claude-code/bin/claude.exe; \
+	  if ! [ "$$($$claude --version 2>/dev/null | cut -d' ' -f1)" = $$v ]; then \
+	    mkdir -p $$dir && (cd $$dir && { [ -f package.json ] || echo '{"private":true}' > package.json; } && \
+	      npm install --no-save --no-audit --no-fund --loglevel=error @anthropic-ai/claude-code@$$v && node node_modules/@anthropic-ai/claude-code/install.cjs) || exit 1; \
+	  fi; \
+	  $$claude --version || exit 1; \
+	  CLAUDE=$$claude FLOWPLAN=$(CURDIR)/$(BIN) $(GO) test -tags e2e -count=1 -v ./internal/e2e | grep -v '^=== ' ; \
+	  [ $${PIPESTATUS[0]} = 0 ] || exit 1; \
+	done
 
 check: lint test ## what CI runs
 

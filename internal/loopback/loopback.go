@@ -95,8 +95,8 @@ func (s *Server) Close() {
 // URL is where the server listens.
 func (s *Server) URL() string { return "http://" + s.addr }
 
-// Env is what makes the client talk to this server and to nobody else. The
-// proxies lead to a closed port: a request that does not go to loopback fails.
+// Env is what makes the client talk to this server and to nobody else: it is its
+// own proxy, refuses what would leave the machine, and Other lists it.
 func (s *Server) Env() []string {
 	return []string{
 		"ANTHROPIC_BASE_URL=" + s.URL(),
@@ -106,8 +106,9 @@ func (s *Server) Env() []string {
 		"DISABLE_TELEMETRY=1",
 		"DISABLE_ERROR_REPORTING=1",
 		"MCP_CONNECTION_NONBLOCKING=0",
-		"HTTPS_PROXY=http://127.0.0.1:9",
-		"HTTP_PROXY=http://127.0.0.1:9",
+		"CLAUDE_CODE_MAX_RETRIES=0", // a mistake in a script is to be seen at once
+		"HTTPS_PROXY=" + s.URL(),
+		"HTTP_PROXY=" + s.URL(),
 		"NO_PROXY=127.0.0.1",
 	}
 }

@@ -64,6 +64,7 @@ type Part struct {
 	Text      string          `json:"text"`
 	Name      string          `json:"name"`
 	Input     json.RawMessage `json:"input"`
+	ID        string          `json:"id"`
 	ToolUseID string          `json:"tool_use_id"`
 	IsError   bool            `json:"is_error"`
 	Content   Content         `json:"content"`
