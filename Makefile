@@ -57,12 +57,14 @@ lint: needs-cc ## gofmt, vet, go mod tidy, generated files
 	@$(GO) vet ./...
 	@$(GO) mod tidy -diff >/dev/null || { echo "go.mod is not tidy: run go mod tidy" >&2; exit 1; }
 	@$(GO) run ./internal/lang/generate -check
+	@$(GO) run ./internal/plugin -check
 
 fmt: ## formats the source
 	@gofmt -w cmd internal skills
 
-generate: ## rewrites the list of languages
+generate: ## rewrites the list of languages and the Claude Code plugin
 	@$(GO) run ./internal/lang/generate
+	@$(GO) run ./internal/plugin
 
 oracle: build needs-python ## compares every function of the standard library (or FILES=...) with CPython
 	@python3 internal/oracle/python/compare.py --flowplan $(BIN) $(if $(FILES),--files $(FILES)) --floors cfg=99.99,du=99.99

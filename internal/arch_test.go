@@ -43,6 +43,7 @@ var table = map[string]row{
 	"loopback":      {nil, nil, "a scripted model; knows the API's form and nothing of flowplan"},
 	"setup":         {[]string{"loopback"}, []string{"github.com/modelcontextprotocol/go-sdk", "github.com/pelletier/go-toml/v2", "github.com/tailscale/hujson"}, "clients' files; the SDK to try a registered server"},
 	"doctor":        {[]string{"engine", "setup", "store"}, nil, "what is wrong; asks the others"},
+	"plugin":        {[]string{"cli"}, []string{"flowplan/skills"}, "make generate: the Claude Code plugin"},
 	"e2e":           {nil, nil, "test-only: the real client"},
 	"demo":          {nil, []string{"github.com/modelcontextprotocol/go-sdk"}, "make demo: a client like any other"},
 	"bench":         {[]string{"engine", "lang", "lang/all", "ledger", "store"}, nil, "make bench: ratios side by side"},

@@ -105,12 +105,12 @@ func newVersion() *cobra.Command {
 	}
 }
 
-// release is the version that the source states; a build from a repository
+// Release is the version that the source states; a build from a repository
 // adds its commit.
-const release = "0.1.0"
+const Release = "0.1.0"
 
 func version() string {
-	v := release
+	v := Release
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
 			if s.Key == "vcs.revision" && len(s.Value) >= 8 {

@@ -18,10 +18,10 @@ import (
 // machine is an isolated home with the client installed and flowplan set up,
 // and a repository with the demo's bug.
 type machine struct {
-	t            *testing.T
-	claude, bin  string
-	home, repo   string
-	denied, left []string // what the client was refused, and what it sent elsewhere
+	t           *testing.T
+	claude, bin string
+	home, repo  string
+	flags       []string // of the client
 }
 
 func program(t *testing.T, name string) string {
@@ -113,7 +113,8 @@ func (m *machine) claudeRun(script loopback.Script, prompt string) *session {
 	defer server.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, m.claude, "-p", prompt, "--model", "claude-haiku-4-5", "--output-format", "stream-json", "--verbose")
+	args := append([]string{"-p", prompt, "--model", "claude-haiku-4-5", "--output-format", "stream-json", "--verbose"}, m.flags...)
+	cmd := exec.CommandContext(ctx, m.claude, args...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = m.repo, append(m.env(), server.Env()...), 5*time.Second
 	out, err := cmd.CombinedOutput()
 	s := &session{requests: server.Requests()}
