@@ -87,9 +87,27 @@ func newHost() (setup.Host, error) {
 		Receipts: filepath.Join(home.LedgerDir, "setup")}, nil
 }
 
-// request is about this very binary, by its absolute path.
+// self is this very binary by its absolute path: the one it has on PATH, where
+// it is there, since a package manager's link outlives the version behind it.
+func self(host setup.Host) (string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	onPath, err := host.LookPath("flowplan")
+	if err != nil || !filepath.IsAbs(onPath) {
+		return path, nil
+	}
+	a, errA := os.Stat(path)
+	b, errB := os.Stat(onPath)
+	if errA == nil && errB == nil && os.SameFile(a, b) {
+		return onPath, nil
+	}
+	return path, nil
+}
+
 func request(host setup.Host, client, scope string) (setup.Request, error) {
-	self, err := os.Executable()
+	command, err := self(host)
 	if err != nil {
 		return setup.Request{}, err
 	}
@@ -97,7 +115,7 @@ func request(host setup.Host, client, scope string) (setup.Request, error) {
 	if err != nil {
 		return setup.Request{}, err
 	}
-	return setup.Request{Client: client, Scope: scope, Command: self, Skill: skill, Host: host}, nil
+	return setup.Request{Client: client, Scope: scope, Command: command, Skill: skill, Host: host}, nil
 }
 
 // project is the directory with .git above dir, else dir.

@@ -1,5 +1,6 @@
 // Package doctor looks for what keeps flowplan from working, from the client
-// to the ledger, and says for each problem what mends it. It changes nothing.
+// to the ledger, and says for each problem what mends it. It changes nothing of the
+// user's; index and ledger are opened, and so made where there is none.
 //
 //	for _, f := range doctor.Examine(ctx, in) { fmt.Println(f) }
 package doctor
