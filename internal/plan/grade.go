@@ -286,10 +286,7 @@ func (g *grader) inRegion(p Planned, j int) bool {
 	if p.Anchor == nil {
 		return true
 	}
-	if slices.Contains(o.Head.Region, p.Anchor) {
-		return true
-	}
-	return g.parent[j] != nil && slices.Contains(g.parent[j].Head.Region, p.Anchor)
+	return slices.Contains(o.Head.Region, p.Anchor)
 }
 
 // distance is how many lines lie between a planned anchor and an operation.
