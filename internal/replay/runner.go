@@ -187,7 +187,7 @@ func (r *runner) views(ctx context.Context, s *session, diff observed) error {
 		if err != nil {
 			return err
 		}
-		if failed || !strings.Contains(text, "cfg ") {
+		if failed || !strings.Contains(text, " cfg\n") {
 			r.total.viewsFailed++
 			fmt.Printf("view of %s: %s\n", id, firstLine(text))
 		}
