@@ -49,8 +49,8 @@ generate: ## rewrites the list of languages
 oracle: build needs-python ## compares every function of the standard library (or FILES=...) with CPython
 	@python3 internal/oracle/python/compare.py --flowplan $(BIN) $(if $(FILES),--files $(FILES)) --floors cfg=99.99,du=99.99
 
-bench: needs-cc ## ratios of speed, side by side in one run
-	@$(GO) test -run '^$$' -bench . -benchtime 3x ./internal/...
+bench: build needs-python ## ratios of speed, side by side in one run (REPO=... for another repository)
+	@$(GO) run ./internal/bench -binary $(BIN) $(if $(REPO),-repo $(REPO))
 
 install: build ## installs flowplan beside Go's other programs
 	@mkdir -p $(PREFIX) && install -m 755 $(BIN) $(PREFIX)/flowplan && echo "installed $(PREFIX)/flowplan"

@@ -41,6 +41,7 @@ var table = map[string]row{
 	"lang/generate": {nil, nil, "writes that list"},
 	"flowtest":      {[]string{"cfg", "dataflow", "delta", "flow", "ir", "lang", "source"}, []string{"github.com/google/go-cmp", "github.com/rogpeppe/go-internal"}, "test-only: the fixture runner"},
 	"demo":          {nil, []string{"github.com/modelcontextprotocol/go-sdk"}, "make demo: a client like any other"},
+	"bench":         {[]string{"engine", "lang", "lang/all", "ledger", "store"}, nil, "make bench: ratios side by side"},
 	"replay":        {[]string{"delta", "plan"}, []string{"github.com/modelcontextprotocol/go-sdk"}, "real fixes over MCP: a client like any other"},
 	"testcount":     {nil, nil, "counts what go test ran"},
 	"lang":          {[]string{"ir", "source", "syntax"}, nil, "describes languages, names none, never sees cfg"},

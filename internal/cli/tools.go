@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"flowplan/internal/engine"
-	"flowplan/internal/flow"
 	"flowplan/internal/lang"
 	"flowplan/internal/lang/all"
 	"flowplan/internal/ledger"
@@ -93,23 +92,19 @@ func (o *options) print(w io.Writer, reply engine.Reply) error {
 	}
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
-	switch j := reply.JSON.(type) {
-	case engine.Lines:
-		for _, v := range j {
-			if err := enc.Encode(v); err != nil {
-				return err
-			}
-		}
-		return nil
-	case []flow.OneJSON:
-		for _, v := range j {
-			if err := enc.Encode(v); err != nil {
-				return err
-			}
-		}
-		return nil
+	if views, ok := reply.JSON.(engine.Views); ok {
+		reply.JSON = views.Lines()
 	}
-	return enc.Encode(reply.JSON)
+	lines, ok := reply.JSON.(engine.Lines)
+	if !ok {
+		return enc.Encode(reply.JSON)
+	}
+	for _, v := range lines {
+		if err := enc.Encode(v); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func newOf() *cobra.Command {

@@ -29,6 +29,19 @@ type OfParams struct {
 	Root     string
 }
 
+// Views is the JSON of flow_of, made when it is asked for: an agent never
+// does.
+type Views []*flow.View
+
+// Lines is one object a function.
+func (vs Views) Lines() Lines {
+	var out Lines
+	for _, v := range vs {
+		out = append(out, flow.OneJSON{File: v.File.Source.Path, Language: v.File.Lang.Name, Function: v.JSON()})
+	}
+	return out
+}
+
 // viewKind reads a view argument leniently.
 func (e *Engine) viewKind(s string) (dfg bool, err error) {
 	switch strings.ToLower(strings.TrimSpace(s)) {
@@ -174,7 +187,7 @@ type ofCall struct {
 	left  int // tokens of the call's budget
 	share int // of the reference at hand
 	text  strings.Builder
-	views []flow.OneJSON
+	views Views
 	found bool // something other than a view answered
 }
 
@@ -263,7 +276,7 @@ func (o *ofCall) view(v *flow.View, line, mark int) {
 		opts.Mark = max(opts.Mark, line) // of a large function, show what stands around the line asked for
 	}
 	o.say(flow.Render(v, opts))
-	o.views = append(o.views, flow.OneJSON{File: v.File.Source.Path, Language: v.File.Lang.Name, Function: v.JSON()})
+	o.views = append(o.views, v)
 	o.t.show(v)
 }
 

@@ -5,18 +5,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	sitter "github.com/smacker/go-tree-sitter"
-	"github.com/smacker/go-tree-sitter/python"
 
 	"flowplan/internal/flowtest/minilang"
 	"flowplan/internal/lang"
@@ -278,65 +272,4 @@ func TestWalk(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-}
-
-// TestMeasure prints figures for the work tree named by FLOWPLAN_BENCH_REPO.
-func TestMeasure(t *testing.T) {
-	dir := os.Getenv("FLOWPLAN_BENCH_REPO")
-	if dir == "" {
-		t.Skip("set FLOWPLAN_BENCH_REPO to a work tree")
-	}
-	x := newFixture(t)
-	fs, err := rootfs.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	x.fs = fs
-	if keep := os.Getenv("FLOWPLAN_BENCH_DB"); keep != "" {
-		x.db = keep
-	}
-	ix := x.open(x.db, func(c *Config) {
-		if os.Getenv("FLOWPLAN_BENCH_GIT") != "" {
-			c.List = func(ctx context.Context) ([]string, error) {
-				cmd := exec.CommandContext(ctx, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-				cmd.Dir = dir
-				out, err := cmd.Output()
-				return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), err
-			}
-		}
-	})
-	t.Logf("bare parse on as many workers: %v", bareParse(t, fs))
-	t.Logf("first: %+v", refresh(t, ix))
-	t.Logf("again: %+v", refresh(t, ix))
-	st, err := ix.Status(bg)
-	t.Logf("database %d bytes, %d skipped, %v", st.Bytes, len(st.Skipped), err)
-}
-
-// bareParse is the yardstick: the binding alone, over the same files.
-func bareParse(t *testing.T, fs *rootfs.FS) time.Duration {
-	t.Helper()
-	paths, err := Walk(bg, fs, func(p string) bool { return strings.HasSuffix(p, ".py") })
-	if err != nil {
-		t.Fatal(err)
-	}
-	start := time.Now()
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		wg.Go(func() {
-			p := sitter.NewParser()
-			p.SetLanguage(python.GetLanguage())
-			for i := next.Add(1) - 1; int(i) < len(paths); i = next.Add(1) - 1 {
-				data, err := os.ReadFile(fs.Abs(paths[i]))
-				if err != nil {
-					continue
-				}
-				if tree, err := p.ParseCtx(bg, nil, data); err == nil {
-					tree.Close()
-				}
-			}
-		})
-	}
-	wg.Wait()
-	return time.Since(start)
 }

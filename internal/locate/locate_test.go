@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"flowplan/internal/flowtest/minilang"
 	"flowplan/internal/index"
@@ -300,18 +299,4 @@ func FuzzFind(f *testing.F) {
 			t.Errorf("%q: %v", q, err)
 		}
 	})
-}
-
-// TestMeasure prints times on the work tree named by FLOWPLAN_BENCH_REPO.
-func TestMeasure(t *testing.T) {
-	dir := os.Getenv("FLOWPLAN_BENCH_REPO")
-	if dir == "" {
-		t.Skip("set FLOWPLAN_BENCH_REPO to a work tree")
-	}
-	l, _ := newWorld(t, dir)
-	for _, q := range []string{"run_command", "run_command", "AnsibleModule.run_command", "basic.py:AnsibleModule.run_command", "lib/ansible/module_utils/basic.py:300", "run", "run_comand", "nothing_like_it"} {
-		start := time.Now()
-		r, err := l.Find(bg, q)
-		t.Logf("%-50s %8s %s %d %v", q, time.Since(start).Round(10*time.Microsecond), r.Kind, len(r.Matches), err)
-	}
 }

@@ -189,7 +189,7 @@ func (g *grader) fit(p Planned, j int) fit {
 		sameCond, given := sameCondition(p, o)
 		switch {
 		case !inside:
-			if p.Kind == delta.NoFlowChange || p.Kind == delta.ChangeSignature {
+			if p.Kind == delta.NoFlowChange {
 				return fit{}
 			}
 			return fit{SameFamily, "elsewhere in the function: " + where(o), worthFamily + 100 + tie}
@@ -277,7 +277,7 @@ func (g *grader) same(p Planned, o *delta.Op) bool {
 func (g *grader) inRegion(p Planned, j int) bool {
 	o := g.ops[j]
 	if o.Kind == delta.ChangeSignature {
-		return p.AtSignature || p.Kind == delta.ChangeSignature || p.Anchor == nil
+		return p.AtSignature || p.Anchor == nil
 	}
 	if p.AtSignature {
 		// the def line stands for the beginning of the body
@@ -286,10 +286,7 @@ func (g *grader) inRegion(p Planned, j int) bool {
 	if p.Anchor == nil {
 		return true
 	}
-	if slices.Contains(o.Head.Region, p.Anchor) {
-		return true
-	}
-	return g.parent[j] != nil && slices.Contains(g.parent[j].Head.Region, p.Anchor)
+	return slices.Contains(o.Head.Region, p.Anchor)
 }
 
 // distance is how many lines lie between a planned anchor and an operation.
@@ -329,8 +326,11 @@ func (g *grader) structuralIn(o *delta.Op) bool {
 // false when there is nothing to compare.
 func sameCondition(p Planned, o *delta.Op) (same, given bool) {
 	cond, text := o.Cond()
-	if p.Condition == "" || cond == nil && text == "" {
+	if p.Condition == "" {
 		return true, false
+	}
+	if cond == nil && text == "" {
+		return false, o.Kind.Structural() // an else or a finally has no condition to be the planned one
 	}
 	if p.Cond == nil && p.Condition != "" && !header(o) {
 		return true, false // it does not parse: said when it was planned

@@ -187,7 +187,7 @@ func (r *runner) views(ctx context.Context, s *session, diff observed) error {
 		if err != nil {
 			return err
 		}
-		if failed || !strings.Contains(text, " cfg\n") {
+		if failed || !strings.Contains(firstLine(text), " cfg") {
 			r.total.viewsFailed++
 			fmt.Printf("view of %s: %s\n", id, firstLine(text))
 		}
@@ -222,10 +222,20 @@ func (r *runner) plan(ctx context.Context, s *session, f fix) error {
 }
 
 // apply makes the source files be as the fix has them, its tests aside.
-func (r *runner) apply(tree string, f fix) error {
+func (r *runner) apply(tree string, f fix) error { return r.become(tree, f, f.Fix) }
+
+// unapply makes them be as the parent has them.
+func (r *runner) unapply(tree string, f fix) error { return r.become(tree, f, f.Parent) }
+
+// become makes every source file that the fix touches be as a revision has it.
+func (r *runner) become(tree string, f fix, rev string) error {
 	out, err := git(tree, "diff", "--no-renames", "--name-status", "-z", f.Parent, f.Fix)
 	if err != nil {
 		return err
+	}
+	gone := "D" // of the fix
+	if rev == f.Parent {
+		gone = "A"
 	}
 	fields := strings.Split(strings.TrimRight(out, "\x00"), "\x00")
 	for i := 0; i+1 < len(fields); i += 2 {
@@ -233,10 +243,10 @@ func (r *runner) apply(tree string, f fix) error {
 		if testFile.MatchString(path) || !strings.HasSuffix(path, ".py") {
 			continue
 		}
-		if fields[i] == "D" {
-			err = os.Remove(filepath.Join(tree, path))
-		} else {
-			err = writeBlob(tree, f.Fix, path)
+		if fields[i] != gone {
+			err = writeBlob(tree, rev, path)
+		} else if err = os.Remove(filepath.Join(tree, path)); errors.Is(err, os.ErrNotExist) {
+			err = nil
 		}
 		if err != nil {
 			return err

@@ -32,7 +32,7 @@ func (r *runner) wrongPlans(tree string, f fix, diff observed) error {
 			continue
 		}
 		for _, d := range fn.Deltas {
-			if err := r.wrongOnes(tree, fn.ID, d, fn.Deltas); err != nil {
+			if err := r.wrongOnes(tree, f, fn.ID, d, fn.Deltas); err != nil {
 				return err
 			}
 		}
@@ -82,7 +82,7 @@ func absent(op string, seen map[string]bool) bool {
 	return true
 }
 
-func (r *runner) wrongOnes(tree, id string, d map[string]any, all []map[string]any) error {
+func (r *runner) wrongOnes(tree string, f fix, id string, d map[string]any, all []map[string]any) error {
 	seen := kindsOf(all)
 	op := fmt.Sprint(d["op"])
 	line := d["head_line"]
@@ -90,7 +90,7 @@ func (r *runner) wrongOnes(tree, id string, d map[string]any, all []map[string]a
 		return nil
 	}
 	try := func(kind string, planned map[string]any, accepted func(grade string) bool) error {
-		grade, ok, err := r.gradeOf(tree, planned)
+		grade, ok, err := r.gradeOf(tree, f, planned)
 		if err != nil || !ok {
 			return err
 		}
@@ -184,15 +184,19 @@ func (r *runner) outside(tree, id string, d map[string]any) (int, bool) {
 	return 0, false
 }
 
-// gradeOf plans one delta afresh and grades it; ok is false where the plan is
-// refused.
-func (r *runner) gradeOf(tree string, planned map[string]any) (grade string, ok bool, err error) {
+// gradeOf plans one delta afresh, before the edit, and grades it after; ok is
+// false where the plan is refused.
+func (r *runner) gradeOf(tree string, f fix, planned map[string]any) (grade string, ok bool, err error) {
 	raw, err := json.Marshal([]any{planned})
 	if err != nil {
 		return "", false, err
 	}
-	if _, code := r.command(tree, raw, "plan", "--fresh", "-"); code != 0 {
-		return "", false, nil
+	if err := r.unapply(tree, f); err != nil {
+		return "", false, err
+	}
+	_, code := r.command(tree, raw, "plan", "--fresh", "-")
+	if err := r.apply(tree, f); err != nil || code != 0 {
+		return "", false, err
 	}
 	out, _ := r.command(tree, nil, "check", "--json")
 	var rep report
@@ -231,6 +235,17 @@ func (r *runner) takeBack(tree string, f fix) error {
 		names = append(names, n)
 	}
 	slices.Sort(names)
+	raw, err := json.Marshal(f.Deltas)
+	if err != nil {
+		return err
+	}
+	if err := r.unapply(tree, f); err != nil {
+		return err
+	}
+	_, code := r.command(tree, raw, "plan", "--fresh", "-")
+	if err := r.apply(tree, f); err != nil || code != 0 {
+		return err
+	}
 	back := map[string]bool{}
 	for i, n := range names {
 		if i%2 == 1 {
@@ -245,13 +260,6 @@ func (r *runner) takeBack(tree string, f fix) error {
 		}
 	}
 	if len(back) == 0 {
-		return nil
-	}
-	raw, err := json.Marshal(f.Deltas)
-	if err != nil {
-		return err
-	}
-	if _, code := r.command(tree, raw, "plan", "--fresh", "-"); code != 0 {
 		return nil
 	}
 	out, _ := r.command(tree, nil, "verify", "--json")
