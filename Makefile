@@ -66,8 +66,9 @@ generate: ## rewrites the list of languages and the Claude Code plugin
 	@$(GO) run ./internal/lang/generate
 	@$(GO) run ./internal/plugin
 
-oracle: build needs-python ## compares every function of the standard library (or FILES=...) with CPython
+oracle: build needs-python ## compares every function of the standard library (or FILES=...) with CPython, and 30,000 edits with what Diff observes
 	@python3 internal/oracle/python/compare.py --flowplan $(BIN) $(if $(FILES),--files $(FILES)) --floors cfg=99.99,du=99.99
+	@$(if $(FILES),true,$(GO) test -count=1 -timeout 30m -v ./internal/delta -run 'Mutation|Formatting' -args -mutations 30000 -every 1 | grep -v '^=== ')
 
 bench: build needs-python ## ratios of speed, side by side in one run (REPO=... for another repository)
 	@$(GO) run ./internal/bench -binary $(BIN) $(if $(REPO),-repo $(REPO))

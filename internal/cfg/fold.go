@@ -27,9 +27,6 @@ func (g *Graph) contract(joins map[int]bool) {
 }
 
 func (g *Graph) through(joins map[int]bool, a Arc, out []Arc, depth int) []Arc {
-	if a.Role == Exception && a.To == RaiseTo {
-		return out // suppressed in a finally that then raises again: drawn for explicit raises alone
-	}
 	if !joins[a.To] {
 		for i, o := range out {
 			if o.To == a.To && o.Role == a.Role {
@@ -164,6 +161,9 @@ func (g *Graph) links() ([]link, map[link]bool) {
 				continue
 			}
 			g.drawn(a, map[int]bool{}, func(to int, role Role, cut bool) {
+				if role == Exception && to == RaiseTo {
+					return // suppressed in a finally that then raises again: drawn for explicit raises alone
+				}
 				l := link{g.node(p), g.node(to), role}
 				if old, ok := cuts[l]; !ok {
 					all = append(all, l)

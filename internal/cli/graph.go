@@ -60,7 +60,7 @@ func newGraph() *cobra.Command {
 			return o.print(cmd.Context(), files, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	cmd.Flags().StringVar(&o.function, "function", "", "only the function of this qualified name")
+	cmd.Flags().StringVar(&o.function, "function", "", "only the function of this qualified name or id")
 	cmd.Flags().StringVar(&rev, "rev", "", "the files as of this revision")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "JSON Lines, one file a line (the default)")
 	cmd.Flags().BoolVar(&dot, "dot", false, "pictures for Graphviz")
@@ -162,7 +162,7 @@ func (o *graphOptions) graph(ctx context.Context, f sourceFile) ([]byte, error) 
 	var keep func(int) bool
 	if o.function != "" {
 		found := map[int]bool{}
-		for _, i := range file.Lookup(o.function) {
+		for _, i := range file.Lookup(strings.TrimPrefix(o.function, f.name+":")) {
 			found[i] = true
 		}
 		if len(found) == 0 {

@@ -91,7 +91,7 @@ func TestAlgebra(t *testing.T) {
 // TestFormatting compares functions with what Python prints of their syntax
 // tree: other quotes, brackets, line breaks, no comments.
 func TestFormatting(t *testing.T) {
-	all := subjects(t, 8)
+	all := subjects(t, *every)
 	const mark = "\n#### flowplan ####\n"
 	var in strings.Builder
 	for i, s := range all {

@@ -18,6 +18,7 @@ var (
 	trials = flag.Int("mutations", 3000, "how many mutations to try")
 	seed   = flag.Uint64("seed", 1, "seed of the mutations")
 	shown  = flag.Int("show", 0, "print so many of the wrong ones of each kind")
+	every  = flag.Int("every", 8, "take one in so many functions of the standard library where all could be")
 )
 
 // stdlib finds the standard library of the machine's python3.

@@ -152,8 +152,8 @@ func (t *tree) checkReply(ctx context.Context, r *report, out ReportJSON) (Reply
 		b.WriteString(g.line(true) + "\n")
 		if !g.result.Grade.OK() {
 			code = 1
-			if bad == nil {
-				bad = g
+			if bad == nil && g.result.Grade == plan.Mismatch {
+				bad = g // an unknown has no other delta to offer
 			}
 		}
 	}

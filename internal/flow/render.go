@@ -23,7 +23,6 @@ type Options struct {
 	Full   bool // nothing is left out, whatever it takes
 	Mark   int  // a line to point out, of a crash; 0: none
 	Budget int  // 0: Budget
-	Long   bool // with counts, and every pair apart: for fixtures, not for agents
 }
 
 // Render is the view of a function as an agent reads it: a line that says what
@@ -318,14 +317,7 @@ func (r *renderer) header() string {
 	if r.o.DFG {
 		kind = "dfg"
 	}
-	switch {
-	case !r.o.Long:
-		fmt.Fprintf(&b, " %s:%s %s\n", v.File.Source.Path, v.Range(), kind)
-	case r.o.DFG:
-		fmt.Fprintf(&b, "  %s:%s  dfg %d pairs\n", v.File.Source.Path, v.Range(), len(v.Chains.Pairs))
-	default:
-		fmt.Fprintf(&b, "  %s:%s  cfg %d blocks %d edges\n", v.File.Source.Path, v.Range(), len(v.Graph.Blocks), len(v.Graph.Edges))
-	}
+	fmt.Fprintf(&b, " %s:%s %s\n", v.File.Source.Path, v.Range(), kind)
 	for _, e := range v.ParseErrors() {
 		fmt.Fprintf(&b, "unreadable: lines %s\n", lines(v.File.Source.Line(e.Start), v.File.Source.LastLine(e)))
 	}
@@ -350,7 +342,7 @@ func (r *renderer) line(i int) string {
 		notes = append(notes, fmt.Sprintf("{%d}", row.folded))
 	}
 	if r.o.DFG {
-		notes = append(notes, r.pairNotes(s, !r.o.Long)...)
+		notes = append(notes, r.pairNotes(s)...)
 	} else {
 		notes = append(notes, r.edgeNotes(i)...)
 	}
@@ -361,11 +353,7 @@ func (r *renderer) line(i int) string {
 		notes = append(notes, "<== here")
 	}
 	if len(notes) > 0 {
-		mark := "\t" // the cheapest that is no part of the statement
-		if r.o.Long {
-			mark = "  "
-		}
-		b.WriteString(mark)
+		b.WriteByte('\t') // the cheapest that is no part of the statement
 		b.WriteString(strings.Join(notes, " "))
 	}
 	b.WriteByte('\n')
@@ -483,7 +471,7 @@ func edgeNote(s *ir.Stmt, e cfg.Edge, next *ir.Stmt) string {
 
 // pairNotes lists where a statement's uses come from and where its definitions
 // go. A question mark stands at what only may be defined.
-func (r *renderer) pairNotes(s *ir.Stmt, join bool) []string {
+func (r *renderer) pairNotes(s *ir.Stmt) []string {
 	v := r.v
 	var notes []string
 	add := func(key string, line string, first bool) bool {
@@ -499,9 +487,7 @@ func (r *renderer) pairNotes(s *ir.Stmt, join bool) []string {
 	for _, p := range r.uses[s] {
 		first = add("<"+v.PlaceName(p.Def.Place)+":", defLabel(p.Def.Stmt, p.Def.Line, p.Def.Kind, p.Def.May), first)
 	}
-	if join {
-		notes = sameSource(notes)
-	}
+	notes = sameSource(notes)
 	first = true
 	many := ""
 	var defs []*dataflow.Definition // in the order of the function's

@@ -96,8 +96,8 @@ func (f *fixture) run() {
 	}
 	head := f.parse(input.Name, input.Data)
 	f.check(head)
-	f.golden("cfg", views(head, flow.Options{Long: true}))
-	f.golden("dfg", views(head, flow.Options{DFG: true, Long: true}))
+	f.golden("cfg", views(head, flow.Options{}))
+	f.golden("dfg", views(head, flow.Options{DFG: true}))
 	if after := f.section("after."); after != nil {
 		work := f.parse(input.Name, after.Data)
 		f.check(work)

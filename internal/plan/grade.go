@@ -80,8 +80,11 @@ func GradeFunction(planned []Planned, d *delta.Delta) *Report {
 	}
 	g.pairs(r, covered)
 	for i := range r.Results {
-		if r.Results[i].Grade == Mismatch {
+		switch r.Results[i].Grade {
+		case Mismatch:
 			g.unreadable(&r.Results[i], planned[i])
+		case Exact, SameFamily:
+			g.doubtful(&r.Results[i])
 		}
 	}
 	for _, o := range d.Ops {
@@ -286,10 +289,7 @@ func (g *grader) inRegion(p Planned, j int) bool {
 	if p.Anchor == nil {
 		return true
 	}
-	if slices.Contains(o.Head.Region, p.Anchor) {
-		return true
-	}
-	return g.parent[j] != nil && slices.Contains(g.parent[j].Head.Region, p.Anchor)
+	return slices.Contains(o.Head.Region, p.Anchor)
 }
 
 // distance is how many lines lie between a planned anchor and an operation.
@@ -482,6 +482,21 @@ func (g *grader) explained(o *delta.Op, r *Report) bool {
 		}
 	}
 	return false
+}
+
+// doubtful turns a confirmation into unknown where its region holds a
+// statement that could not be read: what happened there is not known.
+func (g *grader) doubtful(r *Result) {
+	for _, o := range r.Observed {
+		for _, side := range []delta.Side{o.Head, o.Work} {
+			for _, s := range side.Region {
+				if s.Reason != "" {
+					r.Grade, r.Reason = Unknown, fmt.Sprintf("line %d could not be read", s.Line)
+					return
+				}
+			}
+		}
+	}
 }
 
 // unreadable turns a mismatch into unknown where its region could not be read.

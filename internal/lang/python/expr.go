@@ -172,15 +172,13 @@ func (b *effects) value(e *expr) {
 	}
 }
 
-// truth evaluates a condition: a value and, but for an identity test, the call
-// of its __bool__.
+// truth evaluates a condition: a value and, but for an identity test
+// and a tuple, the call of its __bool__.
 func (b *effects) truth(e *expr) {
 	switch e.kind {
 	case eAnd, eOr:
 		b.add(b.shortCircuit(e.kind, e.kids, true))
-	case eNot:
-		b.value(e)
-	case eCompare:
+	case eNot, eCompare, eTuple:
 		b.value(e)
 	default:
 		if constant(e) {

@@ -34,6 +34,13 @@ def tuple_display(a, b):
         return None
 
 
+def tuple_truth(a, b):
+    try:
+        assert (a, b)
+    except AssertionError:
+        return None
+
+
 def unpacked_tuple(a, b):
     try:
         return a, *b
@@ -47,6 +54,17 @@ def suppressed_in_finally(d):
     finally:
         with suppress(KeyError):
             del d["a"]
+
+
+def suppressed_in_handler(d):
+    try:
+        send(d)
+    finally:
+        try:
+            send(d)
+        except OSError as e:
+            with suppress(KeyError):
+                del d["a"]
 
 
 def aligned():
