@@ -106,6 +106,7 @@ func self(host setup.Host) (string, error) {
 	return path, nil
 }
 
+// request is about this binary and its skill.
 func request(host setup.Host, client, scope string) (setup.Request, error) {
 	command, err := self(host)
 	if err != nil {

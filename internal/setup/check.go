@@ -125,7 +125,8 @@ func answers(ctx context.Context, line []string) (tools int, err error) {
 }
 
 // Found says whether the client is on this machine, and whether flowplan is
-// registered with it in the scope.
+// registered with it in the scope; a configuration that cannot be read may be a
+// registration, so that Check says what is wrong with it.
 func Found(r Request) (installed, registered bool) {
 	p, err := resolve(r)
 	if err != nil {
@@ -137,5 +138,5 @@ func Found(r Request) (installed, registered bool) {
 		return installed, false
 	}
 	entry, err := p.registered(data)
-	return installed, err == nil && entry != nil
+	return installed, err != nil || entry != nil
 }
