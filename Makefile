@@ -19,7 +19,7 @@ demo: build ## repairs a small program over MCP, printing every call
 
 build: needs-cc ## builds bin/flowplan
 	@mkdir -p bin
-	@$(GO) build -o $(BIN) ./cmd/flowplan
+	@$(GO) build -trimpath -o $(BIN) ./cmd/flowplan
 
 needs-cc:
 	@cc=$$($(GO) env CC); command -v "$${cc%% *}" >/dev/null 2>&1 || { \
@@ -50,7 +50,7 @@ e2e: build ## Claude Code for real (needs npm), against a scripted model on loop
 	  [ $${PIPESTATUS[0]} = 0 ] || exit 1; \
 	done
 
-check: lint test ## what CI runs
+check: lint test ## what CI runs, but for the demo and e2e
 
 lint: needs-cc ## gofmt, vet, go mod tidy, generated files
 	@out=$$(gofmt -l cmd internal skills); [ -z "$$out" ] || { echo "not gofmt-clean:"; echo "$$out"; exit 1; }

@@ -25,7 +25,7 @@ type options struct {
 }
 
 func (o *options) flags(cmd *cobra.Command) *cobra.Command {
-	cmd.Flags().StringVar(&o.root, "root", "", "the repository, or a directory in it (default: the working directory)")
+	cmd.Flags().StringVar(&o.root, "root", "", "the repository, or a directory in it (default: CLAUDE_PROJECT_DIR if set, else the working directory)")
 	cmd.Flags().BoolVar(&o.asJSON, "json", false, "print JSON")
 	return cmd
 }

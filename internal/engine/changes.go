@@ -150,12 +150,18 @@ func (t *tree) pair(ctx context.Context, commit string, d gitrepo.Difference, se
 	var err error
 	if d.OldID != "" && t.reads(d.OldPath, before) {
 		if p.head, err = t.parse(ctx, d.OldPath, before); err != nil {
+			if ctx.Err() != nil {
+				return filePair{}, ctx.Err()
+			}
 			set.unparsed = append(set.unparsed, d.OldPath)
 			return filePair{}, nil
 		}
 	}
 	if d.Status != gitrepo.Deleted && t.reads(d.Path, after) {
 		if p.work, err = t.parse(ctx, d.Path, after); err != nil {
+			if ctx.Err() != nil {
+				return filePair{}, ctx.Err()
+			}
 			set.unparsed = append(set.unparsed, d.Path)
 			return filePair{}, nil
 		}

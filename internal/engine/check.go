@@ -600,6 +600,21 @@ func (g *graded) line(where bool) string {
 	return s
 }
 
+// negated reports whether a planned condition was found as its opposite: that
+// counts as the same, but whoever planned should see it.
+func (g *graded) negated() bool {
+	if g.result.Grade != plan.Exact || g.head == nil {
+		return false
+	}
+	p := g.rec.planned(g.head)
+	for _, o := range g.result.Observed {
+		if c, _ := o.Cond(); p.Cond != nil && c != nil && !p.Cond.Equal(c) && p.Cond.Opposite(c) {
+			return true
+		}
+	}
+	return false
+}
+
 // leaving says how an arm of a new or gone guard leaves, so that a wrong
 // polarity is seen.
 func leaving(o *delta.Op) string {
@@ -664,9 +679,11 @@ func (g *graded) waysOut() string {
 	if _, text := best.Cond(); len(text) < 60 {
 		ready.Condition = text
 	}
-	raw, err := json.Marshal([]plan.Delta{ready})
-	if err != nil {
+	var call strings.Builder
+	enc := json.NewEncoder(&call)
+	enc.SetEscapeHTML(false) // it is read, not put into a page
+	if err := enc.Encode([]plan.Delta{ready}); err != nil {
 		return edit
 	}
-	return "meant? flow_plan " + string(raw) + "; else " + edit
+	return "meant? flow_plan " + strings.TrimSpace(call.String()) + "; else " + edit
 }

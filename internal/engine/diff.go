@@ -175,6 +175,9 @@ func (t *tree) between(ctx context.Context, a, b string) (*changeSet, error) {
 				continue
 			}
 			if *side.to, err = t.parse(ctx, p, data); err != nil {
+				if ctx.Err() != nil {
+					return nil, ctx.Err()
+				}
 				set.unparsed = append(set.unparsed, p)
 			}
 		}

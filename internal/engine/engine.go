@@ -6,7 +6,7 @@
 // It edits nothing, runs nothing of the repository, and writes only the index
 // and the ledger, outside of it.
 //
-//	e, err := engine.New(engine.Config{Dir: ".", Languages: registry, Session: session})
+//	e := engine.New(engine.Config{Dir: ".", Languages: registry, Session: session})
 //	reply, err := e.Of(ctx, engine.OfParams{Function: []string{"Cache._cull"}})
 //	fmt.Print(reply.Text)
 package engine
@@ -147,12 +147,14 @@ func (e *Engine) open(ctx context.Context, dir string) (*tree, error) {
 	if t, ok := e.trees[fs.Root]; ok {
 		if repo != nil {
 			repo.Close()
+		} else {
+			fs.Close()
 		}
 		return t, nil
 	}
 	t := &tree{e: e, fs: fs, repo: repo, gitNote: gitNote, files: newFileCache(), shown: map[string]shownFile{}}
 	if err := t.start(ctx); err != nil {
-		return nil, err
+		return nil, errors.Join(err, t.close())
 	}
 	e.trees[fs.Root] = t
 	return t, nil

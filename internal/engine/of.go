@@ -9,6 +9,7 @@ import (
 
 	"flowplan/internal/flow"
 	"flowplan/internal/ir"
+	"flowplan/internal/lang"
 	"flowplan/internal/locate"
 )
 
@@ -224,6 +225,11 @@ func (o *ofCall) answer(ctx context.Context, r locate.Result) error {
 	case locate.Frames:
 		return o.frames(ctx, r)
 	}
+	if rel, ok := o.t.fs.Rel(r.Query); ok && r.Reason == "" {
+		if head, err := o.t.fs.Head(rel, lang.HeadBytes); err == nil && o.t.e.cfg.Languages.ForPath(rel, head) == nil {
+			r.Reason = "the file is in a language that flowplan does not read"
+		}
+	}
 	o.say(unknownText(r))
 	return nil
 }
@@ -391,12 +397,8 @@ func caller(v *flow.View, line int) string {
 // oneLine is a text on one line of at most n bytes.
 func oneLine(s string, n int) string {
 	s = strings.Join(strings.Fields(flow.Printable(s)), " ")
-	if len(s) > n {
-		s = s[:n]
-		for len(s) > 0 && s[len(s)-1] >= 0x80 {
-			s = s[:len(s)-1]
-		}
-		s += "..."
+	if short := flow.Cut(s, n); short != s {
+		return short + "..."
 	}
 	return s
 }

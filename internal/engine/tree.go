@@ -44,11 +44,17 @@ type tree struct {
 type shownFile struct{ file *flow.File }
 
 func (t *tree) close() error {
-	err := errors.Join(t.ix.Close(), t.led.Close())
-	if t.repo != nil {
-		err = errors.Join(err, t.repo.Close())
+	var err error
+	if t.ix != nil {
+		err = errors.Join(err, t.ix.Close())
 	}
-	return err
+	if t.led != nil {
+		err = errors.Join(err, t.led.Close())
+	}
+	if t.repo != nil {
+		return errors.Join(err, t.repo.Close())
+	}
+	return errors.Join(err, t.fs.Close())
 }
 
 // sameTop reports whether a directory below the root belongs to this work

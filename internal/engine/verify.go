@@ -262,6 +262,13 @@ func (t *tree) verifyText(ctx context.Context, r *report, a *audit) (string, err
 		b.WriteString(l + "\n")
 	}
 	b.WriteString(t.notes(t.e))
+	var negated []string
+	for i := range r.rows {
+		if g := &r.rows[i]; g.negated() {
+			negated = append(negated, "the other way round: "+g.line(true))
+		}
+	}
+	writeLines(&b, negated)
 	writeLines(&b, a.bad)
 	if a.verdict != pass {
 		writeLines(&b, a.doubt)
@@ -304,8 +311,8 @@ func writeLines(b *strings.Builder, lines []string) {
 
 // mend says the one thing to do after a fail.
 func (t *tree) mend(r *report) string {
-	for p, line := range r.changes.broken {
-		return fmt.Sprintf("mend the syntax error at %s:%d first", p, line)
+	if broken := sorted(r.changes.broken); len(broken) > 0 {
+		return fmt.Sprintf("mend the syntax error at %s:%d first", broken[0], r.changes.broken[broken[0]])
 	}
 	if r.changes.patch.Files == 0 {
 		return "make the edit, then verify"

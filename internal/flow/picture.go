@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"flowplan/internal/cfg"
 )
@@ -70,12 +69,8 @@ func pictureNodes(v *View) []pictureNode {
 		n := pictureNode{id: blk.ID}
 		for _, s := range blk.Stmts {
 			text := strings.Join(strings.Fields(Printable(v.File.Source.Text(s.Span))), " ")
-			if len(text) > 60 {
-				text = text[:60]
-				for !utf8.ValidString(text) {
-					text = text[:len(text)-1]
-				}
-				text += "..."
+			if short := Cut(text, 60); short != text {
+				text = short + "..."
 			}
 			n.lines = append(n.lines, fmt.Sprintf("%d %s", s.Line, text))
 		}

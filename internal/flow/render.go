@@ -158,12 +158,17 @@ func (r *renderer) foldBelow(d int) {
 	}
 }
 
-// cutTail hides the rows furthest from the focus (or the start) until the rest
+// cutTail hides the rows furthest from the focus, else from the mark, else from
+// the start, until the rest
 // fits: the last resort for functions with hundreds of headers at one depth.
 func (r *renderer) cutTail() {
+	at := r.o.Focus
+	if at == 0 {
+		at = r.o.Mark
+	}
 	centre := 0
 	for i, row := range r.rows {
-		if r.o.Focus > 0 && row.s.Line <= r.o.Focus {
+		if at > 0 && row.s.Line <= at {
 			centre = i
 		}
 	}
@@ -183,7 +188,7 @@ func (r *renderer) cutTail() {
 func (r *renderer) withinRadius(centre, radius int) {
 	for i := range r.rows {
 		far := i < centre-radius || i > centre+radius
-		r.rows[i].hidden = far || r.rows[i].plain && !r.near(r.rows[i].s)
+		r.rows[i].hidden = (far || r.rows[i].plain) && !r.near(r.rows[i].s)
 		r.rows[i].folded = 0
 	}
 }
@@ -362,20 +367,22 @@ func (r *renderer) line(i int) string {
 
 // cutText keeps the first line of a text, and of that no more than 100 bytes.
 func cutText(text string) string {
-	short := text
-	if i := strings.IndexByte(short, '\n'); i >= 0 {
-		short = short[:i]
+	first, _, _ := strings.Cut(text, "\n")
+	if short := Cut(first, 100); short != text {
+		return short + " ..."
 	}
-	if len(short) > 100 {
-		short = short[:100]
-		for !utf8.ValidString(short) {
-			short = short[:len(short)-1]
-		}
+	return text
+}
+
+// Cut is the beginning of a text, of at most n bytes and whole characters.
+func Cut(text string, n int) string {
+	if len(text) <= n {
+		return text
 	}
-	if short != text {
-		short += " ..."
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
 	}
-	return short
+	return text[:n]
 }
 
 // edgeNotes lists the edges out of a statement that do not simply go to the

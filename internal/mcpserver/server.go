@@ -2,7 +2,7 @@
 // Protocol on stdio. It is the only importer of the SDK, and knows no more
 // than schemas, annotations and how to read lenient arguments.
 //
-//	err := mcpserver.Serve(ctx, eng, mcpserver.Options{Version: "0.1.0", DFG: false})
+//	err := mcpserver.Serve(ctx, eng, mcpserver.Options{Version: "0.1.0"})
 package mcpserver
 
 import (
@@ -62,7 +62,7 @@ func tools(e *engine.Engine) []tool {
 			func(ctx context.Context, a arguments) (engine.Reply, error) {
 				return e.Locate(ctx, engine.LocateParams{Function: a.text("function"), Site: a.text("site"), Root: a.text("root")})
 			}},
-		{"flow_plan", "Records the repair before the edit: for every function to be changed, deltas {function, op, line, condition?}. op: add_/remove_ guard|branch|loop|handler, change_condition|handler|block|signature, rewire_edge, no_flow_change, add_/remove_/move_ def_use, add_/remove_/rename_ function (to). A new function's mismatched deltas are replaced by planning it again.", false,
+		{"flow_plan", "Records the repair before the edit: for every function to be changed, deltas {function, op, line, condition?}. op: add_/remove_ guard|branch|loop|handler, change_condition|handler|block|signature, rewire_edge, no_flow_change, add_/remove_/move_ def_use, add_/remove_/rename_ function (to). New functions need none. Planning a function again replaces its mismatched deltas.", false,
 			object(map[string]*jsonschema.Schema{
 				"deltas": {Type: "array", Items: &jsonschema.Schema{Type: "object"}},
 				"fresh":  {Type: "boolean", Description: "begin a new plan"},
