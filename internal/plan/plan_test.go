@@ -383,3 +383,16 @@ func TestReplaced(t *testing.T) {
 		t.Errorf("unplanned: %s", Describe(rep.Unplanned[0]))
 	}
 }
+
+// TestRelaid: an else behind a return is taken away. Nothing is observed, and
+// that is what no_flow_change plans.
+func TestRelaid(t *testing.T) {
+	head := parse(t, "def f(x):\n    if x:\n        return 1\n    else:\n        return 2\n")
+	work := parse(t, "def f(x):\n    if x:\n        return 1\n    return 2\n")
+	d := delta.Diff(head, work)
+	for op, want := range map[string]Grade{"no_flow_change": Exact, "change_block": Mismatch, "remove_branch": Mismatch} {
+		if got := GradeFunction([]Planned{planned(t, head, op, 5, "")}, d).Results[0]; got.Grade != want {
+			t.Errorf("%s: %s (%s), want %s", op, got.Grade, got.Reason, want)
+		}
+	}
+}
