@@ -2,6 +2,7 @@ package index
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -271,5 +272,27 @@ func TestWalk(t *testing.T) {
 	want := []string{".gitignore", "a.py", "gen.py", "keep/.gitignore", "keep/b.log", "other/anchored/x.py", "sub/.gitignore", "sub/deep/only.py"}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
+	}
+}
+
+// TestWalkTooMany: a root that is a whole machine is refused, not walked.
+func TestWalkTooMany(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 6 {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprint(i, ".py")), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fs, err := rootfs.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer fs.Close()
+	all := func(string) bool { return true }
+	if _, err := walkUpTo(bg, fs, 5, all); !errors.Is(err, ErrTooManyEntries) {
+		t.Errorf("expected to be refused, got %v", err)
+	}
+	if files, err := walkUpTo(bg, fs, 6, all); err != nil || len(files) != 6 {
+		t.Errorf("expected six files, got %d, %v", len(files), err)
 	}
 }

@@ -2,6 +2,7 @@ package index
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -13,11 +14,23 @@ import (
 	"flowplan/internal/rootfs"
 )
 
+// MaxEntries bounds a walk without git: beyond it the root is a home directory
+// or a whole machine rather than a project.
+const MaxEntries = 200_000
+
+// ErrTooManyEntries is returned for a root with more than MaxEntries.
+var ErrTooManyEntries = fmt.Errorf("more than %d files and directories below a root without git: give the project's own directory as root, or run git init there", MaxEntries)
+
 // Walk lists the files below a root that has no git, in order: those that keep
 // wants and no .gitignore file names. Symlinks are not followed, and directories that
 // cannot be read are passed over.
 func Walk(ctx context.Context, root *rootfs.FS, keep func(path string) bool) ([]string, error) {
+	return walkUpTo(ctx, root, MaxEntries, keep)
+}
+
+func walkUpTo(ctx context.Context, root *rootfs.FS, limit int, keep func(path string) bool) ([]string, error) {
 	var files []string
+	seen := 0
 	var visit func(dir string, rules []string, matcher *ignore.GitIgnore) error
 	visit = func(dir string, rules []string, matcher *ignore.GitIgnore) error {
 		if err := ctx.Err(); err != nil {
@@ -26,6 +39,9 @@ func Walk(ctx context.Context, root *rootfs.FS, keep func(path string) bool) ([]
 		entries, err := os.ReadDir(root.Abs(dir))
 		if err != nil {
 			return nil
+		}
+		if seen += len(entries); seen > limit {
+			return ErrTooManyEntries
 		}
 		for _, e := range entries {
 			if e.Name() == ".gitignore" && e.Type().IsRegular() {
