@@ -103,9 +103,9 @@ func Operations() []Operation {
 		{delta.RewireEdge, "an existing statement goes elsewhere: another jump or target, a jump added or dropped, a statement moved into or out of an arm, loop or handler", true,
 			join(kinds(delta.ChangeCondition), guards, kinds(delta.ChangeBlock))},
 		{delta.ChangeBlock, "plain statements added, removed, rewritten or reordered; control unchanged there", true,
-			join(kinds(delta.ChangeSignature), []Accepted{{delta.RewireEdge, "where a plain statement moved or became a jump", nil}}, data)},
+			join(kinds(delta.ChangeSignature), []Accepted{{delta.RewireEdge, "where a plain statement moved, or became or lost a jump", plainMoved}}, data)},
 		{delta.NoFlowChange, "the text at the anchor changes and the flow of its block does not", true, nil},
-		{delta.ChangeSignature, "parameters, defaults, decorators or return annotation change", false, block("on the def line", nil)},
+		{delta.ChangeSignature, "parameters, defaults, decorators or return annotation change", false, nil},
 		{delta.AddDefUse, "a definition newly reaches a use: `x@12->20`, `x@12->?`, `x@?->20`, or place and line", true, join(kinds(delta.RemoveDefUse, delta.MoveDefUse), kinds(delta.ChangeBlock))},
 		{delta.RemoveDefUse, "a definition no longer reaches a use", true, join(kinds(delta.AddDefUse, delta.MoveDefUse), kinds(delta.ChangeBlock))},
 		{delta.MoveDefUse, "a use is reached by another definition, or a definition reaches another use", true, join(kinds(delta.AddDefUse, delta.RemoveDefUse), kinds(delta.ChangeBlock))},
@@ -113,6 +113,25 @@ func Operations() []Operation {
 		{delta.RemoveFunction, "a function of HEAD is gone", false, nil},
 		{delta.RenameFunction, "a function goes on under another name, class or file, given in `to`; plan changes of its body under the old name", false, nil},
 	}
+}
+
+// plainMoved reports whether a plain statement is among those that an
+// operation moved or turned into a jump, or a jump came or went among them: not
+// where one jump became another.
+func plainMoved(o *delta.Op, _ *delta.Delta, _ *ir.Stmt) bool {
+	if len(o.Head.Stmts) == 0 || len(o.Work.Stmts) == 0 {
+		return true
+	}
+	for _, side := range []*delta.Side{&o.Head, &o.Work} {
+		for _, s := range side.Stmts {
+			switch s.Kind {
+			case ir.KindReturn, ir.KindRaise, ir.KindBreak, ir.KindContinue, ir.KindGoto, ir.KindFallthrough:
+			default:
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // conditions counts the inline conditions and asserts of a side's statements.

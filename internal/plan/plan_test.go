@@ -396,3 +396,14 @@ func TestRelaid(t *testing.T) {
 		}
 	}
 }
+
+// TestRows: a note narrows what a row accepts, so there is code behind it.
+func TestRows(t *testing.T) {
+	for _, o := range Operations() {
+		for _, a := range o.Accepts {
+			if (a.Note != "") != (a.When != nil) {
+				t.Errorf("%s accepts %s %q: the note and the condition do not go together", o.Kind, a.Kind, a.Note)
+			}
+		}
+	}
+}
