@@ -72,6 +72,7 @@ func (f *File) view(i int) *View {
 	}
 	fn := f.lower(i)
 	g := cfg.Build(fn, f.noReturn)
+	dataflow.Resolve(g)
 	v := &View{File: f, Decl: f.Decls[i], Index: i, Func: fn, Graph: g, Chains: dataflow.Solve(g)}
 	f.views[i] = v
 	return v
