@@ -30,7 +30,9 @@ type Language struct {
 	Parse func(ctx context.Context, f *source.File, o Options) (Tree, error)
 	// Condition reads a condition as an agent states it.
 	Condition func(text string) (*ir.Cond, error)
-	// Frames finds the frames of a traceback or crash report, innermost last.
+	// Frames finds the frames of a traceback or crash report: other stacks of it
+	// first, each innermost last, then the stack that led to the fault,
+	// innermost last.
 	Frames func(text string) []Frame
 	// IsTest says whether a symbol of a file is test code; symbol may be "".
 	IsTest func(path, symbol string) bool
@@ -88,7 +90,11 @@ type Decl struct {
 
 // Frame is one frame of a traceback or stack.
 type Frame struct {
-	Path string
-	Line int
+	Path string // "" where only a name is known: the name is looked up
+	Line int    // 0: not known
+	Col  int    // from 1; 0: not known
 	Func string
+	// Stack says what another stack of a report shows (freed, allocated, ...);
+	// "" in the one that led to the fault.
+	Stack string
 }
