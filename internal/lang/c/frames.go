@@ -500,7 +500,7 @@ func elsewhere(module, fn string) string {
 		}
 	}
 	if runtimeFunction(fn) {
-		return "runtime"
+		return "<runtime>"
 	}
 	return ""
 }

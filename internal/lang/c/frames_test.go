@@ -54,7 +54,7 @@ previously allocated by thread T0 here:
 SUMMARY: AddressSanitizer: heap-use-after-free /w/src/jobs.c:48 in job_report
   0x0c067fff7fc0: 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00
 ==31164==ABORTING
-`, "job_report@/w/src/jobs.c:48 queue_run@/w/src/jobs.c:59 __libc_start_call_main@../sysdeps/nptl/libc_start_call_main.h:58 _start@runtime " +
+`, "job_report@/w/src/jobs.c:48 queue_run@/w/src/jobs.c:59 __libc_start_call_main@../sysdeps/nptl/libc_start_call_main.h:58 _start@<runtime> " +
 			"allocated=__interceptor_malloc@/lib/libasan.so.8 allocated=job_new@/w/src/jobs.c:19 " +
 			"freed=__interceptor_free@../../../../src/libsanitizer/asan/asan_malloc_linux.cpp:52 freed=queue_drop@/w/src/jobs.c:41"},
 
@@ -96,7 +96,7 @@ Address 0x7ff is located in stack of thread T0 at offset 36 in frame
     #2 0x4c  (/w/prog+0x4c)
     #3 0x4d in abort (/lib/x86_64-linux-gnu/libc.so.6+0x26)
     #4 0x4e in <null> <null>
-`, "__asan_memcpy@runtime ns::copy abort@/lib/x86_64-linux-gnu/libc.so.6"},
+`, "__asan_memcpy@<runtime> ns::copy abort@/lib/x86_64-linux-gnu/libc.so.6"},
 
 		{"leak", `
 ==31176==ERROR: LeakSanitizer: detected memory leaks
@@ -136,7 +136,7 @@ SUMMARY: ThreadSanitizer: data race /w/tally.c:14 in tally_add
     #0 0x57 in malloc (/w/unset.ms+0x55c90) (BuildId: 7d25)
     #1 0x58 in limits_new unset.c:11:24
 SUMMARY: MemorySanitizer: use-of-uninitialized-value unset.c:22:9 in inside
-`, "inside@unset.c:22 uninitialised_since=malloc@runtime uninitialised_since=limits_new@unset.c:11"},
+`, "inside@unset.c:22 uninitialised_since=malloc@<runtime> uninitialised_since=limits_new@unset.c:11"},
 
 		{"undefined", "clamp.c:8:18: runtime error: shift exponent -3 is negative\n", "-@clamp.c:8"},
 		{"undefined with a stack", `
