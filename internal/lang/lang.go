@@ -38,9 +38,24 @@ type Language struct {
 	IsTest func(path, symbol string) bool
 	// NoReturn names calls that never come back.
 	NoReturn map[string]NoReturn
+	// Releases pair what takes something with what gives it back.
+	Releases []Release
 	// Lacks says which of the shared constructs the language does not have,
 	// and why.
 	Lacks map[string]string
+}
+
+// Release is a way to take something and the way to give it back.
+type Release struct {
+	// Take is a call whose value somebody keeps (`malloc`), or a statement with _
+	// for the owner (`_.acquire()`).
+	Take string
+	// Give is the statement that gives back, with _ for the owner: `free(_)`,
+	// `delete _`, `_.release()`.
+	Give string
+	// Ends: what the owner held is gone then, and must not be used or given back
+	// again.
+	Ends bool
 }
 
 // Options say what a parse is for.

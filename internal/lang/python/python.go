@@ -45,6 +45,10 @@ func newLanguage() *lang.Language {
 			"sys.exit": lang.Raises, "exit": lang.Raises, "quit": lang.Raises,
 			"os._exit": lang.Halts, "os.abort": lang.Halts,
 		},
+		Releases: []lang.Release{
+			{Take: "_.acquire()", Give: "_.release()"}, {Take: "_.lock()", Give: "_.unlock()"},
+			{Take: "_.open()", Give: "_.close()"}, {Take: "_.begin()", Give: "_.commit()"},
+		},
 		Lacks: map[string]string{
 			"do":            "Python has no loop with its test at the end",
 			"for":           "Python's for goes over an iterable",
