@@ -40,9 +40,9 @@ func gives(v *flow.View) []given {
 	return out
 }
 
-// fill finds what stands for _ in a text of that form.
+// fill finds what stands for $ in a text of that form.
 func fill(text, form string) (string, bool) {
-	before, after, _ := strings.Cut(form, "_")
+	before, after, _ := strings.Cut(form, "$")
 	rest, ok := strings.CutPrefix(strings.TrimSuffix(text, ";"), before)
 	if !ok {
 		return "", false
@@ -107,26 +107,29 @@ func dangling(v *flow.View) []finding {
 	var out []finding
 	seen := map[finding]bool{}
 	all := gives(v)
+	tracers := map[ir.Place]*tracer{}
 	for _, g := range all {
 		info := v.Func.Vars[g.place.Var]
 		if info.Shared || info.AddressTaken || info.Scope != ir.Local {
 			continue
 		}
-		t := &tracer{v: v, place: g.place, gives: all}
-		always := t.always()
-		inevitable := t.inevitable()
+		t := tracers[g.place]
+		if t == nil {
+			t = newTracer(v, g.place, all)
+			tracers[g.place] = t
+		}
 		for _, s := range t.reached(g.stmt) {
 			f := finding{UseAfterFree, false, s, v.PlaceName(g.place)}
 			if t.isGive(s) {
 				f.kind = DoubleFree
 			}
 			for _, p := range v.Graph.Instances[s.ID-1] {
-				f.certain = f.certain || always[p]
+				f.certain = f.certain || t.always[p]
 			}
 			for _, p := range v.Graph.Instances[g.stmt.ID-1] {
-				f.certain = f.certain || t.allNext(p, inevitable)
+				f.certain = f.certain || t.allNext(p)
 			}
-			f.certain = f.certain && t.touch(s) == surely
+			f.certain = f.certain && t.touches[s.ID-1] == surely
 			if !seen[f] {
 				seen[f] = true
 				out = append(out, f)
@@ -138,9 +141,24 @@ func dangling(v *flow.View) []finding {
 
 // tracer follows one place through a graph.
 type tracer struct {
-	v     *flow.View
-	place ir.Place
-	gives []given
+	v       *flow.View
+	place   ir.Place
+	gives   []given
+	touches []touch // by Stmt.ID-1
+	// always says of each point whether the place has been given back, and not
+	// been renewed, on every way there; inevitable whether every way on from
+	// there uses what the place held before it is renewed.
+	always, inevitable []bool
+}
+
+func newTracer(v *flow.View, place ir.Place, gives []given) *tracer {
+	t := &tracer{v: v, place: place, gives: gives, touches: make([]touch, len(v.Func.Stmts))}
+	for i, s := range v.Func.Stmts {
+		t.touches[i] = t.touch(s)
+	}
+	t.past()
+	t.future()
+	return t
 }
 
 func (t *tracer) isGive(s *ir.Stmt) bool {
@@ -248,7 +266,7 @@ func (t *tracer) reached(s *ir.Stmt) []*ir.Stmt {
 			}
 			seen[a.To] = true
 			if st := g.Points[a.To].Stmt; st != nil {
-				switch t.touch(st) {
+				switch t.touches[st.ID-1] {
 				case perhaps, surely:
 					out = append(out, st)
 					continue
@@ -262,9 +280,8 @@ func (t *tracer) reached(s *ir.Stmt) []*ir.Stmt {
 	return out
 }
 
-// always says of each point whether the place has been given back, and not been
-// renewed, on every way there.
-func (t *tracer) always() []bool {
+// past computes always.
+func (t *tracer) past() {
 	g := t.v.Graph
 	in := make([]bool, len(g.Points))
 	for p := range in {
@@ -273,7 +290,7 @@ func (t *tracer) always() []bool {
 	for again := true; again; {
 		again = false
 		for p := range g.Points {
-			if p == cfg.Entry || !g.Points[p].Live || !in[p] {
+			if !g.Points[p].Live || !in[p] {
 				continue
 			}
 			for _, a := range g.Points[p].In {
@@ -283,7 +300,7 @@ func (t *tracer) always() []bool {
 			}
 		}
 	}
-	return in
+	t.always = in
 }
 
 // after is whether the place is given back behind a statement.
@@ -298,43 +315,42 @@ func (t *tracer) after(s *ir.Stmt, before bool) bool {
 }
 
 func (t *tracer) renewed(s *ir.Stmt) bool {
-	found := t.touch(s) == renews
+	found := t.touches[s.ID-1] == renews
 	s.Eval.Walk(func(e ir.Eval) {
 		found = found || (e.Op == ir.OpDef || e.Op == ir.OpUnbind) && related(e.Place, t.place)
 	})
 	return found
 }
 
-// inevitable says of each point whether every way on from there uses what the
-// place held before it is renewed.
-func (t *tracer) inevitable() []bool {
+// future computes inevitable. It goes backwards, as the points stand in source
+// order.
+func (t *tracer) future() {
 	g := t.v.Graph
-	out := make([]bool, len(g.Points))
+	t.inevitable = make([]bool, len(g.Points))
 	for again := true; again; {
 		again = false
-		for p := range g.Points {
-			if out[p] || g.Points[p].Stmt == nil && p <= cfg.RaiseTo {
+		for p := len(g.Points) - 1; p > cfg.RaiseTo; p-- {
+			if t.inevitable[p] {
 				continue
 			}
 			touched := leaves
 			if s := g.Points[p].Stmt; s != nil {
-				touched = t.touch(s)
+				touched = t.touches[s.ID-1]
 			}
-			if touched == surely || touched != renews && t.allNext(p, out) {
-				out[p], again = true, true
+			if touched == surely || touched != renews && t.allNext(p) {
+				t.inevitable[p], again = true, true
 			}
 		}
 	}
-	return out
 }
 
-func (t *tracer) allNext(p int, holds []bool) bool {
+func (t *tracer) allNext(p int) bool {
 	n := 0
 	for _, a := range t.v.Graph.Points[p].Out {
 		if a.Virtual {
 			continue
 		}
-		if n++; !holds[a.To] {
+		if n++; !t.inevitable[a.To] {
 			return false
 		}
 	}
@@ -364,10 +380,10 @@ func (c *comparison) unreleased() {
 
 // taken is the owner of what a statement takes.
 func taken(v *flow.View, s *ir.Stmt, r lang.Release) (string, bool) {
-	if strings.Contains(r.Take, "_") && strings.ContainsAny(r.Take, "().") {
+	if strings.Contains(r.Take, "$") {
 		return fill(s.Text, r.Take)
 	}
-	if !callsName(s.Text, r.Take) {
+	if r.Take == "" || !callsName(s.Text, r.Take) {
 		return "", false
 	}
 	owner := ""

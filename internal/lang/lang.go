@@ -47,11 +47,11 @@ type Language struct {
 
 // Release is a way to take something and the way to give it back.
 type Release struct {
-	// Take is a call whose value somebody keeps (`malloc`), or a statement with _
-	// for the owner (`_.acquire()`).
+	// Take is a call whose value somebody keeps (`malloc`), or a statement with $
+	// for the owner (`$.acquire()`).
 	Take string
-	// Give is the statement that gives back, with _ for the owner: `free(_)`,
-	// `delete _`, `_.release()`.
+	// Give is the statement that gives back, with $ for the owner: `free($)`,
+	// `delete $`, `$.release()`.
 	Give string
 	// Ends: what the owner held is gone then, and must not be used or given back
 	// again.

@@ -46,8 +46,8 @@ func newLanguage() *lang.Language {
 			"os._exit": lang.Halts, "os.abort": lang.Halts,
 		},
 		Releases: []lang.Release{
-			{Take: "_.acquire()", Give: "_.release()"}, {Take: "_.lock()", Give: "_.unlock()"},
-			{Take: "_.open()", Give: "_.close()"}, {Take: "_.begin()", Give: "_.commit()"},
+			{Take: "$.acquire()", Give: "$.release()"}, {Take: "$.lock()", Give: "$.unlock()"},
+			{Take: "$.open()", Give: "$.close()"}, {Take: "$.begin()", Give: "$.commit()"},
 		},
 		Lacks: map[string]string{
 			"do":            "Python has no loop with its test at the end",
