@@ -33,7 +33,7 @@ struct Cheapest {
     {
         int best = limit;
         for (std::size_t i = from; i <= table.size(); i++)
-            best = std::min(best, table[i].cents); // caller
+            best = std::min(best, table[i].cents); // fault
         return best;
     }
 };
@@ -42,7 +42,7 @@ int lowest(const Table<Price>& table, int limit)
 {
     auto pick = [&](std::size_t from) {
         Cheapest cheapest{limit};
-        return cheapest(table, from);
+        return cheapest(table, from); // caller
     };
     return pick(0);
 }
