@@ -469,7 +469,7 @@ func (t *tree) resolve(ctx context.Context, ref string) (*flow.View, error) {
 		ref = last
 	}
 	if last != "" {
-		if _, name := splitID(last); name == ref || strings.HasSuffix(name, "."+ref) {
+		if _, name := splitID(last); name == ref || strings.HasSuffix(name, "."+ref) || strings.HasSuffix(name, "::"+ref) {
 			ref = last // a bare name means the function shown last
 		}
 	}

@@ -194,7 +194,13 @@ func (t *tracer) touch(s *ir.Stmt) touch {
 		}
 		switch e.Op {
 		case ir.OpDef, ir.OpUnbind:
-			if related(e.Place, t.place) && out == leaves {
+			switch {
+			case e.Place.Var != t.place.Var:
+			case below(e.Place.Path, t.place.Path): // a store through it
+				if out = perhaps; sure {
+					out = surely
+				}
+			case related(e.Place, t.place) && out == leaves:
 				out = renews
 			}
 		case ir.OpUse:
