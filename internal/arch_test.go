@@ -31,7 +31,7 @@ var table = map[string]row{
 	"dataflow":      {[]string{"cfg", "ir"}, nil, "reaching definitions over the graph"},
 	"flow":          {[]string{"cfg", "dataflow", "ir", "lang", "source"}, nil, "puts the stages together"},
 	"delta":         {[]string{"cfg", "dataflow", "flow", "ir"}, nil, "Diff and nothing else"},
-	"hazard":        {[]string{"cfg", "delta", "flow", "ir"}, nil, "compares two views"},
+	"hazard":        {[]string{"cfg", "delta", "flow", "ir", "lang"}, nil, "compares two views"},
 	"plan":          {[]string{"delta", "ir"}, nil, "judges what Diff observed; finds nothing in files"},
 	"engine":        {[]string{"delta", "flow", "gitrepo", "hazard", "index", "ir", "lang", "ledger", "locate", "plan", "rootfs", "source", "store"}, nil, "the calls as ordinary functions"},
 	"mcpserver":     {[]string{"engine"}, []string{"github.com/modelcontextprotocol/go-sdk", "github.com/google/jsonschema-go"}, "the only importer of the SDK"},

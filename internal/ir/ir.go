@@ -91,12 +91,22 @@ type Func struct {
 	Decorated     bool     // what its name calls may be something else
 	Async         bool
 	Generator     bool
+	Result        Result
 	Vars          []Var // what Place.Var indexes
 	Body          []Node
 	Stmts         []*Stmt // all ordinary statements; Stmts[i].ID == i+1, in source order
 	Notes         []string // what a reader has to know of how the body was read
 	Source        *source.File
 }
+
+// Result says what the language has a function give back.
+type Result uint8
+
+const (
+	ResultOpen  Result = iota // not declared: what its returns say
+	ResultNone                // falling off its end is as good as a return
+	ResultValue               // falling off its end gives back nothing that its callers could use
+)
 
 // Param is one parameter, in source order.
 type Param struct {

@@ -1,0 +1,13 @@
+package cpp
+
+import "flowplan/internal/lang"
+
+// releases are those that C++ has besides C's.
+func releases() []lang.Release {
+	return []lang.Release{
+		{Take: "new", Give: "delete $", Ends: true},
+		{Take: "new", Give: "delete[] $", Ends: true},
+		{Take: "$.lock()", Give: "$.unlock()"},
+		{Take: "$->lock()", Give: "$->unlock()"},
+	}
+}
