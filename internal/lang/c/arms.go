@@ -120,9 +120,9 @@ type resolver struct {
 
 // state is what the resolver knows at a place of the output.
 type state struct {
-	open []holder
-	prev []token // what has been put out so far in the current list
-	outer *token // what stood before the list
+	open  []holder
+	prev  []token // what has been put out so far in the current list
+	outer *token  // what stood before the list
 }
 
 func (r *resolver) holder(st *state) holder {

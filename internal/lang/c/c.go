@@ -49,7 +49,8 @@ var Language = &lang.Language{
 	},
 	Condition: func(text string) (*ir.Cond, error) { return ParseCondition(text, false) },
 	Frames:    frames,
-	IsTest:    isTest,
+	Releases:  Releases(),
+	IsTest:    IsTest,
 	NoReturn:  NoReturn(),
 	Lacks:     lacks(),
 }

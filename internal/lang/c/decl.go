@@ -86,7 +86,7 @@ func (p *parser) declaresParenthesised(i int) bool {
 	}
 	k := i + 1
 	for p.at(k).is("*") || p.at(k).is("&") || p.at(k).is("^") || p.at(k).kind == tIdent && (isSpecifier(p.at(k).text, p.cpp) || p.at(k+1).is("::") && p.at(k+2).is("*")) {
-		if p.at(k+1).is("::") {
+		if p.at(k + 1).is("::") {
 			k++
 		}
 		k++
@@ -259,10 +259,10 @@ func (p *parser) skipTypeName(i int) int {
 		if !p.at(i).is("::") {
 			return i
 		}
-		if p.at(i+1).is("template") {
+		if p.at(i + 1).is("template") {
 			i++
 		}
-		if p.at(i+1).is("*") { // a pointer to member
+		if p.at(i + 1).is("*") { // a pointer to member
 			return i
 		}
 		i++

@@ -941,7 +941,7 @@ func (p *parser) name() *expr {
 		if !p.cpp || !p.is("::") {
 			break
 		}
-		if p.at(p.i+1).is("*") {
+		if p.at(p.i + 1).is("*") {
 			break
 		}
 		p.i++

@@ -256,7 +256,7 @@ func TestIsTest(t *testing.T) {
 		{"src/latest.c", "f", false}, {"src/contest.c", "f", false}, {"src/attestation.c", "f", false}, {"src/a.c", "test_parse", true},
 		{"src/a.cc", "TEST_F", true}, {"src/a.cc", "ns::TestFoo", false}, {"src/a.cc", "tester", false}, {`src\tests\a.cc`, "", true},
 	} {
-		if got := isTest(c.path, c.symbol); got != c.want {
+		if got := IsTest(c.path, c.symbol); got != c.want {
 			t.Errorf("%s %s: got %v", c.path, c.symbol, got)
 		}
 	}

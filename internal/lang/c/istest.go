@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// isTest says whether a symbol of a file is test code, by the habits of C and
+// IsTest says whether a symbol of a file is test code, by the habits of C and
 // C++ projects: a folder of tests, a file's name, or the names that GoogleTest,
 // Catch and Check give.
-func isTest(file, symbol string) bool {
+func IsTest(file, symbol string) bool {
 	file = strings.ReplaceAll(file, "\\", "/")
 	for dir := range strings.SplitSeq(path.Dir(file), "/") {
 		switch strings.ToLower(dir) {

@@ -11,20 +11,20 @@ import (
 
 // lowerer makes the ir.Func of one definition.
 type lowerer struct {
-	t       *tree
-	d       *def
-	fn      *ir.Func
-	p       *parser
-	scopes  []map[string]int
-	globals map[string]int
-	alias   map[int]bool // references to other variables
-	arrays  map[int]bool
-	static  map[int]bool
-	captured map[string]bool // names of a lambda's that come from the function around
-	within  map[stmtKind]int // loops and switches around, while statements are flattened
-	exits   []ir.Exit        // ways out that the expression being evaluated has
-	streams bool             // >> may extract
-	labels  []string         // labels whose address is taken
+	t        *tree
+	d        *def
+	fn       *ir.Func
+	p        *parser
+	scopes   []map[string]int
+	globals  map[string]int
+	alias    map[int]bool // references to other variables
+	arrays   map[int]bool
+	static   map[int]bool
+	captured map[string]bool  // names of a lambda's that come from the function around
+	within   map[stmtKind]int // loops and switches around, while statements are flattened
+	exits    []ir.Exit        // ways out that the expression being evaluated has
+	streams  bool             // >> may extract
+	labels   []string         // labels whose address is taken
 }
 
 // Lower is Tree.Lower.

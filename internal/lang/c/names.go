@@ -6,8 +6,8 @@ import "strings"
 // file's definitions have: shop::Cheapest::operator(), without return type,
 // template arguments, parameters and what compilers append.
 
-// lambda is the name of a function without one: it is found by its line.
-const lambda = "<lambda>"
+// lambdaName is the name of a function without one: it is found by its line.
+const lambdaName = "<lambda>"
 
 // functionName cleans a demangled name, or demangles what is simple.
 func functionName(s string) string {
@@ -16,12 +16,12 @@ func functionName(s string) string {
 	case "", "??", "<unknown>", "<null>":
 		return ""
 	case "operator()", "operator() const": // gcc's name for a lambda's body: a class's own has its class in front
-		return lambda
+		return lambdaName
 	}
 	s = mangled(s)
 	for _, w := range []string{"{lambda", "<lambda", "'lambda", "::$_", "__lambda"} {
 		if strings.Contains(s, w) {
-			return lambda
+			return lambdaName
 		}
 	}
 	for _, anonymous := range []string{"(anonymous namespace)::", "{anonymous}::", "(anonymous class)::", "`anonymous namespace'::", "<unnamed>::"} {

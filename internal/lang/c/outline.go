@@ -331,7 +331,7 @@ func (o *outliner) declaration(p *parser, from int, sc scope) []item {
 				typeEnd = p.i
 			case len(h.cands) > 0 || h.operator >= 0 && h.init < 0 && len(h.cands) > 0:
 				return append(items, o.function(p, &h, from, -1, sc)...)
-			case p.cpp && p.i > from && p.at(p.i-1).kind == tIdent && !isMacroName(p.at(p.i-1).text), p.cpp && p.at(p.i-1).is("]"), p.at(p.i-1).is(">"):
+			case p.cpp && p.i > from && p.at(p.i-1).kind == tIdent && !isMacroName(p.at(p.i-1).text), p.cpp && p.at(p.i-1).is("]"), p.at(p.i - 1).is(">"):
 				p.i = j + 1 // T x{1};
 			default:
 				more := o.scope(p.toks, p.i+1, j, sc)

@@ -7,14 +7,14 @@ import (
 // parser reads statements from a list of tokens. It never fails: what it does
 // not understand becomes an sOpaque statement or an eBad expression.
 type parser struct {
-	data   []byte
-	toks   []token
-	i, end int
-	cpp    bool
-	m      *macros
-	types  map[string]bool // names that are known to be types
-	names  map[string]bool // variables declared so far
-	depth  int
+	data    []byte
+	toks    []token
+	i, end  int
+	cpp     bool
+	m       *macros
+	types   map[string]bool // names that are known to be types
+	names   map[string]bool // variables declared so far
+	depth   int
 	inMacro int // an expansion is being read
 }
 
@@ -202,7 +202,9 @@ func (p *parser) statement() []*stmt {
 	return p.expressionStatement(from)
 }
 
-func isAccess(s string) bool { return s == "public" || s == "private" || s == "protected" || s == "default" }
+func isAccess(s string) bool {
+	return s == "public" || s == "private" || s == "protected" || s == "default"
+}
 
 // attributes passes over attributes that stand before a statement.
 func (p *parser) attributes() {
@@ -309,7 +311,7 @@ func (p *parser) keyword(from int) ([]*stmt, bool) {
 	case "case":
 		return p.caseLabel(from), true
 	case "default":
-		if p.at(p.i+1).is(":") {
+		if p.at(p.i + 1).is(":") {
 			s := p.begin(sCase)
 			s.isDefault = true
 			p.i += 2
@@ -373,7 +375,7 @@ func (p *parser) keyword(from int) ([]*stmt, bool) {
 	case "using", "namespace":
 		if p.cpp {
 			s := &stmt{kind: sPlain, start: *t}
-			if p.at(p.i+1).is("namespace") {
+			if p.at(p.i + 1).is("namespace") {
 				s.kind = sImport
 			} else if t.text == "using" && p.at(p.i+2).is("=") {
 				p.types[p.at(p.i+1).text] = true

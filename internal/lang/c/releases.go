@@ -2,9 +2,9 @@ package c
 
 import "flowplan/internal/lang"
 
-// releases pair what C programs take with what gives it back: memory, files,
+// Releases pair what C programs take with what gives it back: memory, files,
 // descriptors, locks.
-func releases() []lang.Release {
+func Releases() []lang.Release {
 	out := []lang.Release{
 		{Take: "fopen", Give: "fclose($)", Ends: true},
 		{Take: "fdopen", Give: "fclose($)", Ends: true},

@@ -26,15 +26,17 @@ type token struct {
 	kind  tokenKind
 	text  string
 	span  source.Span
-	first bool // the first of its line
-	made  bool // from the body of a macro
-	pair  int32 // of a bracket: how far its partner stands from it; 0: it has none
+	first bool   // the first of its line
+	made  bool   // from the body of a macro
+	pair  int32  // of a bracket: how far its partner stands from it; 0: it has none
 	group *group // of a tDirective that stands for arms kept side by side
-	tight bool // a prefix operator: no space behind it
-	angle bool // a bracket of template arguments
+	tight bool   // a prefix operator: no space behind it
+	angle bool   // a bracket of template arguments
 }
 
-func (t *token) is(text string) bool { return t.text == text && t.kind == tPunct || t.text == text && t.kind == tIdent }
+func (t *token) is(text string) bool {
+	return t.text == text && t.kind == tPunct || t.text == text && t.kind == tIdent
+}
 
 // scanner makes tokens of text.
 type scanner struct {

@@ -32,6 +32,8 @@ var Language = &lang.Language{
 		return c.Parse(ctx, f, o, true)
 	},
 	Condition: func(text string) (*ir.Cond, error) { return c.ParseCondition(text, true) },
+	IsTest:    c.IsTest,
+	Releases:  releases(),
 	NoReturn:  noReturn(),
 	Lacks:     lacks(),
 }
