@@ -54,6 +54,11 @@ func diff(head, work *flow.View) *Delta {
 	for _, u := range d.a.units {
 		if u.mate != nil && u.s != nil && u.mate.s != nil {
 			out.ToWork[u.s], out.ToHead[u.mate.s] = u.mate.s, u.s
+			for i, s := range u.extra {
+				if i < len(u.mate.extra) {
+					out.ToWork[s], out.ToHead[u.mate.extra[i]] = u.mate.extra[i], s
+				}
+			}
 		}
 	}
 	out.Data = d.data(out)
@@ -133,8 +138,8 @@ func (d *differ) changedHeaders() {
 
 func (d *differ) headerOp(kind Kind, u, v *unit) *Op {
 	o := &Op{Kind: kind}
-	o.Head = Side{Anchor: u.s, Stmts: []*ir.Stmt{u.s}, Governs: stmts(u.governed()), Cond: u.s.Cond, Text: u.s.Condition()}
-	o.Work = Side{Anchor: v.s, Stmts: []*ir.Stmt{v.s}, Governs: stmts(v.governed()), Cond: v.s.Cond, Text: v.s.Condition()}
+	o.Head = Side{Anchor: u.s, Stmts: stmts([]*unit{u}), Governs: stmts(u.governed()), Cond: u.s.Cond, Text: u.s.Condition()}
+	o.Work = Side{Anchor: v.s, Stmts: stmts([]*unit{v}), Governs: stmts(v.governed()), Cond: v.s.Cond, Text: v.s.Condition()}
 	d.by[u], d.by[v] = o, o
 	d.ops = append(d.ops, o)
 	return o
@@ -149,6 +154,7 @@ func stmts(units []*unit) []*ir.Stmt {
 	for _, u := range units {
 		if u.s != nil {
 			out = append(out, u.s)
+			out = append(out, u.extra...)
 		}
 	}
 	return out

@@ -18,7 +18,7 @@ func (d *differ) moves() {
 			continue
 		}
 		switch {
-		case u.isJump() != v.isJump(), u.isJump() && u.kind != v.kind:
+		case u.isJump() != v.isJump(), u.isJump() && u.kind != v.kind, u.kind == ir.KindGoto && u.text != v.text:
 			d.rewire(u, v)
 		case !d.samePlace(u, v) && !d.turned(u, v):
 			d.rewire(u, v)

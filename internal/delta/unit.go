@@ -23,6 +23,7 @@ type unit struct {
 	chain  *chain // of an if: the if/elif/else that it belongs to
 	elif   bool   // an arm of a chain whose earlier arms can complete
 
+	extra  []*ir.Stmt // of a for: its init and post, one with the header
 	header bool
 	leaves map[string]int // texts of the leaves below a header
 	held   map[string]int // their words
@@ -144,18 +145,14 @@ func (sd *side) node(n ir.Node, parent *unit, arm string) []*unit {
 	case *ir.If:
 		return sd.ifChain(n, parent, arm)
 	case *ir.Loop:
-		out := sd.seq(n.Init, parent, arm)
 		u := sd.stmt(n.S, parent, arm)
 		u.header = true
-		sd.body(u, "post", n.Post)
+		sd.forHeader(u, n)
 		sd.body(u, "body", n.Body)
 		sd.body(u, "else", n.Else)
-		return append(out, u)
-	case *ir.Switch:
-		u := sd.stmt(n.S, parent, arm)
-		u.header = true
-		sd.body(u, "body", n.Body)
 		return []*unit{u}
+	case *ir.Switch:
+		return []*unit{sd.switchArms(n, parent, arm)}
 	case *ir.Match:
 		u := sd.stmt(n.S, parent, arm)
 		u.header = true
@@ -195,6 +192,48 @@ func (sd *side) node(n ir.Node, parent *unit, arm string) []*unit {
 		return out
 	}
 	return []*unit{sd.stmt(ir.StmtOf(n), parent, arm)}
+}
+
+// forHeader makes a for's init and post part of its header: a change of one of
+// them is a change of the header.
+func (sd *side) forHeader(u *unit, n *ir.Loop) {
+	if len(n.Init)+len(n.Post) == 0 {
+		return
+	}
+	part := func(nodes []ir.Node) string {
+		var texts []string
+		for _, k := range nodes {
+			if s := ir.StmtOf(k); s != nil {
+				u.extra = append(u.extra, s)
+				sd.byS[s] = u
+				texts = append(texts, s.Text)
+			}
+		}
+		return strings.Join(texts, ", ")
+	}
+	u.text = "for (" + part(n.Init) + "; " + n.S.Condition() + "; "
+	u.text += part(n.Post) + ")"
+}
+
+// switchArms builds a switch with an arm for each of its own labels; what
+// stands behind a label is its arm, whether or not it falls through.
+func (sd *side) switchArms(n *ir.Switch, parent *unit, arm string) *unit {
+	u := sd.stmt(n.S, parent, arm)
+	u.header = true
+	at, name, owner := u, "body", 0
+	for i, k := range n.Body {
+		label, ok := k.(*ir.CaseLabel)
+		if !ok {
+			continue
+		}
+		sd.body(at, name, n.Body[owner:i])
+		owner = i + 1
+		at, name = sd.stmt(label.S, u, "cases"), "then"
+		at.header = true
+		u.arms["cases"] = append(u.arms["cases"], at)
+	}
+	sd.body(at, name, n.Body[owner:])
+	return u
 }
 
 // ifChain builds an if with its elifs and else. An else or elif after arms that
