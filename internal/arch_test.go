@@ -47,7 +47,7 @@ var table = map[string]row{
 	"e2e":           {nil, nil, "test-only: the real client"},
 	"demo":          {nil, []string{"github.com/modelcontextprotocol/go-sdk"}, "make demo: a client like any other"},
 	"bench":         {[]string{"engine", "lang", "lang/all", "ledger", "store"}, nil, "make bench: ratios side by side"},
-	"replay":        {[]string{"delta", "plan"}, []string{"github.com/modelcontextprotocol/go-sdk"}, "real fixes over MCP: a client like any other"},
+	"replay":        {[]string{"delta", "lang", "lang/all", "plan"}, []string{"github.com/modelcontextprotocol/go-sdk"}, "real fixes over MCP: a client like any other, that asks the languages which files are code"},
 	"testcount":     {nil, nil, "counts what go test ran"},
 	"lang":          {[]string{"ir", "source", "syntax"}, nil, "describes languages, names none, never sees cfg"},
 	"rootfs":        {nil, nil, "the one way to read files below a root"},
