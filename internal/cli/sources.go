@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -58,6 +59,28 @@ func (s *sources) name(path string) string {
 	return path
 }
 
+// readable reports whether some language reads a file. The text is looked at
+// only where the name alone does not say: a script, or a header of the C++
+// library, has no extension.
+func (s *sources) readable(path string, text func() ([]byte, error)) bool {
+	list := s.registry.Candidates(path)
+	if len(list) == 0 || s.registry.ForPath(path, nil) != nil {
+		return len(list) > 0
+	}
+	data, err := text()
+	return err == nil && s.registry.ForPath(path, data[:min(len(data), lang.HeadBytes)]) != nil
+}
+
+// head is the beginning of a file, as much as tells its language.
+func head(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, lang.HeadBytes))
+}
+
 // inWorkTree lists files as they stand, directories expanded.
 func (s *sources) inWorkTree(args []string) ([]sourceFile, error) {
 	var out []sourceFile
@@ -81,7 +104,7 @@ func (s *sources) inWorkTree(args []string) ([]sourceFile, error) {
 				return nil //nolint:nilerr // what cannot be listed is passed over, like what cannot be read
 			case d.IsDir() && d.Name() == ".git":
 				return filepath.SkipDir
-			case d.Type().IsRegular() && s.registry.ForPath(p, nil) != nil:
+			case d.Type().IsRegular() && s.readable(p, func() ([]byte, error) { return head(p) }):
 				add(p)
 			}
 			return nil
@@ -121,7 +144,8 @@ func (s *sources) asOf(ctx context.Context, rev string, args []string) ([]source
 		abs, _ := filepath.Abs(arg)
 		top := abs == s.fs.Root || s.fs.Abs(".") == abs
 		for p, e := range tree {
-			if (top || strings.HasPrefix(p, rel+"/")) && (e.Mode == gitrepo.ModeFile || e.Mode == gitrepo.ModeExec) && s.registry.ForPath(p, nil) != nil {
+			if (top || strings.HasPrefix(p, rel+"/")) && (e.Mode == gitrepo.ModeFile || e.Mode == gitrepo.ModeExec) &&
+				s.readable(p, func() ([]byte, error) { return s.repo.BlobByID(ctx, e.ID) }) {
 				below = append(below, p)
 			}
 		}
