@@ -20,7 +20,6 @@ import (
 	"flowplan/internal/ir"
 	"flowplan/internal/lang"
 	"flowplan/internal/source"
-	"flowplan/internal/syntax"
 )
 
 // File is a parsed file and the views of what it defines. It is safe for use
@@ -30,7 +29,7 @@ type File struct {
 	Source *source.File
 	Decls  []*lang.Decl
 	Errors []source.Span // what could not be parsed, in order
-	root   *syntax.Node
+	tree   lang.Tree
 	mu     sync.Mutex
 	views  []*View
 	funcs  []*ir.Func
@@ -50,40 +49,14 @@ type View struct {
 // Parse reads a file. readFile gives the text of other files that preparation
 // may need (headers); nil where there are none.
 func Parse(ctx context.Context, l *lang.Language, src *source.File, readFile func(string) ([]byte, error)) (*File, error) {
-	data := src.Bytes
-	if l.Prepare != nil {
-		data = l.Prepare(data, readFile)
-	}
-	root, err := l.Grammar.Parse(ctx, data, nil)
+	tree, err := l.Parse(ctx, src, lang.Options{ReadFile: readFile})
 	if err != nil {
 		return nil, err
 	}
-	f := &File{Lang: l, Source: src, root: root, never: map[string]lang.NoReturn{}}
-	f.Decls = l.Outline(src, root)
+	f := &File{Lang: l, Source: src, tree: tree, Decls: tree.Decls(), Errors: tree.Errors(), never: map[string]lang.NoReturn{}}
 	f.views = make([]*View, len(f.Decls))
 	f.funcs = make([]*ir.Func, len(f.Decls))
-	f.Errors = parseErrors(root)
 	return f, nil
-}
-
-// parseErrors lists the outermost errors of a tree.
-func parseErrors(root *syntax.Node) []source.Span {
-	var out []source.Span
-	work := []*syntax.Node{root}
-	for len(work) > 0 {
-		n := work[len(work)-1]
-		work = work[:len(work)-1]
-		if n.IsError() || n.Missing {
-			out = append(out, n.Span)
-			continue
-		}
-		for i := len(n.Children) - 1; i >= 0; i-- {
-			if n.Children[i].HasError || n.Children[i].Missing {
-				work = append(work, n.Children[i])
-			}
-		}
-	}
-	return out
 }
 
 // View builds the view of Decls[i], or returns the one built before.
@@ -106,7 +79,7 @@ func (f *File) view(i int) *View {
 
 func (f *File) lower(i int) *ir.Func {
 	if f.funcs[i] == nil {
-		f.funcs[i] = f.Lang.Lower(f.Source, f.root, f.Decls[i])
+		f.funcs[i] = f.tree.Lower(f.Decls[i])
 	}
 	return f.funcs[i]
 }
@@ -128,7 +101,9 @@ func (f *File) noReturn(callee string) lang.NoReturn {
 			continue
 		}
 		f.never[name] = lang.Returns
-		if r, ok := f.Lang.NoReturn[name]; ok && len(f.topLevel(name)) == 0 && f.bindings(name) == 0 {
+		if r := f.tree.NoReturn(name); r != lang.Returns {
+			f.never[name] = r
+		} else if r, ok := f.Lang.NoReturn[name]; ok && len(f.topLevel(name)) == 0 && f.bindings(name) == 0 {
 			f.never[name] = r
 		} else if found := f.topLevel(name); len(found) == 1 && f.candidate(found[0]) {
 			open = append(open, found[0])

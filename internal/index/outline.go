@@ -54,18 +54,14 @@ func (ix *Index) readFile(path string) ([]byte, error) {
 	return data, err
 }
 
-// Outline parses text with a pruned tree and lists its definitions.
+// Outline parses a text just far enough to list its definitions.
 func Outline(ctx context.Context, l *lang.Language, path string, data []byte, readFile func(string) ([]byte, error)) (*source.File, []*lang.Decl, error) {
-	text := data
-	if l.Prepare != nil {
-		text = l.Prepare(data, readFile)
-	}
-	root, err := l.Grammar.Parse(ctx, text, l.Enter)
+	f := source.New(path, data)
+	tree, err := l.Parse(ctx, f, lang.Options{Outline: true, ReadFile: readFile})
 	if err != nil {
 		return nil, nil, err
 	}
-	f := source.New(path, text)
-	return f, l.Outline(f, root), nil
+	return f, tree.Decls(), nil
 }
 
 func Symbols(l *lang.Language, path string, decls []*lang.Decl) []store.Symbol {

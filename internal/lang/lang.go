@@ -7,6 +7,8 @@
 package lang
 
 import (
+	"context"
+
 	"flowplan/internal/ir"
 	"flowplan/internal/source"
 	"flowplan/internal/syntax"
@@ -19,22 +21,13 @@ type Language struct {
 	Filenames  []string
 	// Detect decides for a file that has one of Extensions in common with
 	// another language, or none (a #! line). Nil: extensions decide.
-	Detect  func(path string, head []byte) bool
-	Grammar *syntax.Grammar
+	Detect func(path string, head []byte) bool
 	// Separator joins the parts of a qualified name.
 	Separator string
-	// Prepare gives the bytes to parse, of the same length as data. Nil: data.
-	Prepare func(data []byte, readFile func(path string) ([]byte, error)) []byte
-	// Enter says which nodes the walk for Outline must enter: the index
-	// converts nothing below the others.
-	Enter func(kind string) bool
-	// Outline lists what the file defines, in order of line, outer before
-	// inner: the module first, then classes, functions, methods, nested ones
-	// and lambdas bound to a name. It works on a pruned tree too.
-	Outline func(f *source.File, root *syntax.Node) []*Decl
-	// Lower makes the body of one Decl from a whole tree. It never fails:
-	// what it cannot read is Opaque.
-	Lower func(f *source.File, root *syntax.Node, d *Decl) *ir.Func
+	// Parse reads a file. It fails only where nothing could be read at all (the
+	// text is too large, the context has ended): what does not parse is in the
+	// tree.
+	Parse func(ctx context.Context, f *source.File, o Options) (Tree, error)
 	// Condition reads a condition as an agent states it.
 	Condition func(text string) (*ir.Cond, error)
 	// Frames finds the frames of a traceback or crash report, innermost last.
@@ -46,6 +39,30 @@ type Language struct {
 	// Lacks says which of the shared constructs the language does not have,
 	// and why.
 	Lacks map[string]string
+}
+
+// Options say what a parse is for.
+type Options struct {
+	// Outline: only the definitions are wanted, Lower is never called.
+	Outline bool
+	// ReadFile gives the text of another file by its path from the root, slashes
+	// as separators; nil where there are none.
+	ReadFile func(path string) ([]byte, error)
+}
+
+// Tree is a file that has been read. It is safe for use by several goroutines.
+type Tree interface {
+	// Decls lists what the file defines, in order of line, outer before inner:
+	// the module first, then classes, functions, methods, nested ones and lambdas
+	// bound to a name.
+	Decls() []*Decl
+	// Errors lists what could not be parsed, in order.
+	Errors() []source.Span
+	// Lower makes the body of one Decl. It never fails: what it cannot read is
+	// Opaque.
+	Lower(d *Decl) *ir.Func
+	// NoReturn says what a call of that name does, where the file declares it.
+	NoReturn(callee string) NoReturn
 }
 
 // NoReturn says what a call does that never comes back.
@@ -63,10 +80,10 @@ type Decl struct {
 	QualifiedName string // without #n
 	Ordinal       int    // 1 for the first of its qualified name in the file, 2, 3, ... for its twins
 	Kind          ir.FuncKind
-	Span          source.Span // with decorators
-	Line, EndLine int         // Line is that of the def line, not of decorators
-	Parent        int         // index of the enclosing Decl; -1 for the module
-	Node          *syntax.Node
+	Span          source.Span  // with decorators
+	Line, EndLine int          // Line is that of the def line, not of decorators
+	Parent        int          // index of the enclosing Decl; -1 for the module
+	Node          *syntax.Node // of a language that reads syntax trees
 }
 
 // Frame is one frame of a traceback or stack.

@@ -65,7 +65,7 @@ func (l *Language) Validate() error {
 	}
 	var missing []string
 	for name, ok := range map[string]bool{
-		"Grammar": l.Grammar != nil, "Outline": l.Outline != nil, "Lower": l.Lower != nil,
+		"Parse":     l.Parse != nil,
 		"Separator": l.Separator != "", "Extensions or Filenames": len(l.Extensions)+len(l.Filenames) > 0,
 	} {
 		if !ok {

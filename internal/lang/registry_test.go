@@ -2,19 +2,17 @@ package lang
 
 import (
 	"bytes"
+	"context"
 	"strings"
 	"testing"
 
-	"flowplan/internal/ir"
 	"flowplan/internal/source"
-	"flowplan/internal/syntax"
 )
 
 func fake(name string, detect string, ext ...string) *Language {
 	l := &Language{
-		Name: name, Extensions: ext, Separator: ".", Grammar: &syntax.Grammar{},
-		Outline: func(*source.File, *syntax.Node) []*Decl { return nil },
-		Lower:   func(*source.File, *syntax.Node, *Decl) *ir.Func { return nil },
+		Name: name, Extensions: ext, Separator: ".",
+		Parse: func(context.Context, *source.File, Options) (Tree, error) { return nil, nil },
 	}
 	if detect != "" {
 		l.Detect = func(_ string, head []byte) bool { return bytes.Contains(head, []byte(detect)) }

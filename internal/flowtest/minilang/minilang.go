@@ -27,14 +27,17 @@ var entered = map[string]bool{
 
 // Python is the language.
 func Python() *lang.Language {
-	return &lang.Language{
-		Name: "python", Extensions: []string{".py"}, Separator: ".",
-		Detect:  func(_ string, head []byte) bool { return strings.HasPrefix(string(head), "#!/usr/bin/env python") },
+	reader := &lang.Syntax{
 		Grammar: syntax.NewGrammar(sitter.GetLanguage()),
 		Enter:   func(kind string) bool { return entered[kind] },
 		Outline: outline,
 		Lower:   func(*source.File, *syntax.Node, *lang.Decl) *ir.Func { return nil },
-		Frames:  frames,
+	}
+	return &lang.Language{
+		Name: "python", Extensions: []string{".py"}, Separator: ".",
+		Detect: func(_ string, head []byte) bool { return strings.HasPrefix(string(head), "#!/usr/bin/env python") },
+		Parse:  reader.Parse,
+		Frames: frames,
 		IsTest: func(p, _ string) bool {
 			return strings.HasPrefix(path.Base(p), "test_") || strings.Contains("/"+p, "/test/")
 		},

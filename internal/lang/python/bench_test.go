@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 
+	"flowplan/internal/lang"
 	"flowplan/internal/source"
 )
 
@@ -31,11 +32,9 @@ func BenchmarkOutline(b *testing.B) {
 		b.SetBytes(int64(size))
 		for b.Loop() {
 			for _, t := range texts {
-				root, err := Language.Grammar.Parse(context.Background(), Language.Prepare(t, nil), Language.Enter)
-				if err != nil {
+				if _, err := Language.Parse(context.Background(), source.New("x.py", t), lang.Options{Outline: true}); err != nil {
 					b.Fatal(err)
 				}
-				Language.Outline(source.New("x.py", t), root)
 			}
 		}
 	})

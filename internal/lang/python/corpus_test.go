@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"flowplan/internal/ir"
+	"flowplan/internal/lang"
 	"flowplan/internal/source"
-	"flowplan/internal/syntax"
 )
 
 // stdlib lists the files of the standard library of the machine's python3, all
@@ -52,20 +52,20 @@ func stdlib(t testing.TB, nth int) []string {
 	return files
 }
 
-func parseFile(t testing.TB, path string, data []byte) (*source.File, *syntax.Node) {
+func parseFile(t testing.TB, path string, data []byte) lang.Tree {
 	t.Helper()
 	f := source.New(path, data)
-	root, err := Language.Grammar.Parse(context.Background(), Language.Prepare(data, nil), nil)
+	tree, err := Language.Parse(context.Background(), f, lang.Options{})
 	if err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
-	return f, root
+	return tree
 }
 
-func lowerAll(f *source.File, root *syntax.Node) []*ir.Func {
+func lowerAll(tree lang.Tree) []*ir.Func {
 	var out []*ir.Func
-	for _, d := range Language.Outline(f, root) {
-		out = append(out, Language.Lower(f, root, d))
+	for _, d := range tree.Decls() {
+		out = append(out, tree.Lower(d))
 	}
 	return out
 }
@@ -84,8 +84,8 @@ func TestCorpus(t *testing.T) {
 			continue
 		}
 		files++
-		f, root := parseFile(t, path, data)
-		for _, fn := range lowerAll(f, root) {
+		tree := parseFile(t, path, data)
+		for _, fn := range lowerAll(tree) {
 			funcs++
 			stmts += len(fn.Stmts)
 			for _, err := range ir.Verify(fn) {
@@ -121,12 +121,12 @@ func TestPrunedOutline(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		f, root := parseFile(t, path, data)
-		pruned, err := Language.Grammar.Parse(context.Background(), Language.Prepare(data, nil), Language.Enter)
+		tree := parseFile(t, path, data)
+		pruned, err := Language.Parse(context.Background(), source.New(path, data), lang.Options{Outline: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, b := Language.Outline(f, root), Language.Outline(f, pruned)
+		a, b := tree.Decls(), pruned.Decls()
 		if len(a) != len(b) {
 			t.Fatalf("%s: %d definitions, pruned %d", path, len(a), len(b))
 		}
@@ -225,9 +225,9 @@ func utf8File(data []byte) bool {
 }
 
 func allTexts(t *testing.T, path string, data []byte) []string {
-	f, root := parseFile(t, path, data)
+	tree := parseFile(t, path, data)
 	var out []string
-	for _, fn := range lowerAll(f, root) {
+	for _, fn := range lowerAll(tree) {
 		out = append(out, "## "+fn.QualifiedName)
 		for _, s := range fn.Stmts {
 			out = append(out, string(s.Kind)+" "+s.Text)

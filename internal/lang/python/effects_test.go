@@ -63,8 +63,8 @@ func TestEffects(t *testing.T) {
 		{"class C(a):\n        y = b\n        def m(self): return o", "use a; raise; use b; capture o; def C"},
 		{"raise a from b", "use a; use b"},
 	} {
-		f, root := parseFile(t, "x.py", []byte("def f(a, b, o, i):\n    "+c.src+"\n"))
-		fn := Language.Lower(f, root, Language.Outline(f, root)[1])
+		tree := parseFile(t, "x.py", []byte("def f(a, b, o, i):\n    "+c.src+"\n"))
+		fn := tree.Lower(tree.Decls()[1])
 		for _, err := range ir.Verify(fn) {
 			t.Errorf("%s: %v", c.src, err)
 		}
@@ -105,9 +105,9 @@ class C:
 if os:
     def f(): pass
 `
-	f, root := parseFile(t, "x.py", []byte(src))
+	tree := parseFile(t, "x.py", []byte(src))
 	var out []string
-	for _, d := range Language.Outline(f, root) {
+	for _, d := range tree.Decls() {
 		out = append(out, fmt.Sprintf("%s#%d %s %d-%d", d.QualifiedName, d.Ordinal, d.Kind, d.Line, d.EndLine))
 	}
 	want := strings.Split(`<module>#1 module 1-28
@@ -156,9 +156,9 @@ def fake():
 def h(x):
     return x
 `
-	f, root := parseFile(t, "x.py", []byte(src))
+	tree := parseFile(t, "x.py", []byte(src))
 	var out []string
-	for _, fn := range lowerAll(f, root) {
+	for _, fn := range lowerAll(tree) {
 		for _, err := range ir.Verify(fn) {
 			t.Error(err)
 		}
@@ -188,15 +188,15 @@ func TestNothingPanics(t *testing.T) {
 	src := "@d(1)\nasync def f(a, *b, c=[1], **d) -> x:\n    try:\n        with a as b, c: pass\n    except* A as e:\n        x = f'{a!r:>{b}}' 'c'\n" +
 		"    match x:\n        case {'a': [1, *r], **k} | C(y=-1) if z: del a[1:2].b\n    for i, in (yield): print >>f, lambda: 0\n    else: x: int = y = {**a, b: [i async for i in j]}\nclass C[T: int = 1](A, m=B): type X = int\n"
 	for i := range src {
-		f, root := parseFile(t, "x.py", []byte(src[:i]))
-		for _, fn := range lowerAll(f, root) {
+		tree := parseFile(t, "x.py", []byte(src[:i]))
+		for _, fn := range lowerAll(tree) {
 			for _, err := range ir.Verify(fn) {
 				t.Errorf("%q: %v", src[:i], err)
 			}
 		}
 		cut := src[:i] + src[min(i+3, len(src)):]
-		f, root = parseFile(t, "x.py", []byte(cut))
-		for _, fn := range lowerAll(f, root) {
+		tree = parseFile(t, "x.py", []byte(cut))
+		for _, fn := range lowerAll(tree) {
 			for _, err := range ir.Verify(fn) {
 				t.Errorf("%q: %v", cut, err)
 			}
@@ -218,8 +218,8 @@ func TestNothingPanics(t *testing.T) {
 	deep = append(deep, nest+strings.Repeat(" ", 300)+"pass\n", nest)
 	for _, src := range deep {
 		start := time.Now()
-		f, root := parseFile(t, "x.py", []byte(src))
-		for _, fn := range lowerAll(f, root) {
+		tree := parseFile(t, "x.py", []byte(src))
+		for _, fn := range lowerAll(tree) {
 			for _, err := range ir.Verify(fn) {
 				t.Errorf("%s: %v", clip(src), err)
 			}

@@ -7,9 +7,9 @@
 // or imports, and does not know what a call does but for a few that never come
 // back.
 //
-//	root, _ := Language.Grammar.Parse(ctx, Language.Prepare(data, nil), nil)
-//	for _, d := range Language.Outline(f, root) {
-//		fn := Language.Lower(f, root, d)
+//	tree, _ := Language.Parse(ctx, f, lang.Options{})
+//	for _, d := range tree.Decls() {
+//		fn := tree.Lower(d)
 //	}
 package python
 
@@ -36,12 +36,8 @@ func newLanguage() *lang.Language {
 		Extensions: []string{".py", ".pyi", ".pyw"},
 		Filenames:  []string{"SConstruct", "SConscript", "wscript"},
 		Detect:     detect,
-		Grammar:    g.Grammar,
 		Separator:  ".",
-		Prepare:    func(data []byte, _ func(string) ([]byte, error)) []byte { return prepare(data) },
-		Enter:      enter,
-		Outline:    outline,
-		Lower:      g.lower,
+		Parse:      g.reader().Parse,
 		Condition:  func(text string) (*ir.Cond, error) { return parseCondition(g.Grammar, text) },
 		Frames:     frames,
 		IsTest:     isTest,
@@ -60,6 +56,10 @@ func newLanguage() *lang.Language {
 			"preproc":       "Python has no preprocessor",
 		},
 	}
+}
+
+func (g *grammar) reader() *lang.Syntax {
+	return &lang.Syntax{Grammar: g.Grammar, Prepare: prepare, Enter: enter, Outline: outline, Lower: g.lower}
 }
 
 // detect recognises a script by its #! line.

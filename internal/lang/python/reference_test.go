@@ -66,10 +66,10 @@ func TestReference(t *testing.T) {
 }
 
 func compareFile(t *testing.T, path string, data []byte, ref *refFile, funcs, scopes *int) []string {
-	f, root := parseFile(t, path, data)
+	tree := parseFile(t, path, data)
 	own := map[string]*ir.Func{}
 	n := 0
-	for _, fn := range lowerAll(f, root) {
+	for _, fn := range lowerAll(tree) {
 		if fn.Kind == ir.FuncLambda {
 			continue
 		}

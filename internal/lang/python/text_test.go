@@ -10,9 +10,9 @@ import (
 // texts are the texts of a module's statements.
 func texts(t *testing.T, src string) []string {
 	t.Helper()
-	f, root := parseFile(t, "x.py", []byte(src))
+	tree := parseFile(t, "x.py", []byte(src))
 	var out []string
-	for _, s := range Language.Lower(f, root, Language.Outline(f, root)[0]).Stmts {
+	for _, s := range tree.Lower(tree.Decls()[0]).Stmts {
 		out = append(out, s.Text)
 	}
 	return out
