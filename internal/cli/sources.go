@@ -16,11 +16,16 @@ import (
 	"flowplan/internal/rootfs"
 )
 
-// sourceFile is a file to make graphs of: its name in the output and its text.
+// sourceFile is a file to make graphs of: its name in the output, its text, and
+// how the other files of where it comes from are read, by paths like its name.
 type sourceFile struct {
-	name string
-	read func() ([]byte, error)
+	name  string
+	read  func() ([]byte, error)
+	other func(path string) ([]byte, error)
 }
+
+// maxOther is how much of a file is read on behalf of another, such as a header.
+const maxOther = 16 << 20
 
 // sources finds the files that arguments mean, in the work tree or as of a
 // revision.
@@ -50,13 +55,13 @@ func (s *sources) close() error {
 }
 
 // name is a path relative to the root where it lies inside, else as given.
-func (s *sources) name(path string) string {
+func (s *sources) name(path string) (name string, inside bool) {
 	if abs, err := filepath.Abs(path); err == nil {
 		if rel, ok := s.fs.Rel(abs); ok {
-			return rel
+			return rel, true
 		}
 	}
-	return path
+	return path, false
 }
 
 // readable reports whether some language reads a file. The text is looked at
@@ -84,8 +89,17 @@ func head(path string) ([]byte, error) {
 // inWorkTree lists files as they stand, directories expanded.
 func (s *sources) inWorkTree(args []string) ([]sourceFile, error) {
 	var out []sourceFile
+	below := func(path string) ([]byte, error) {
+		data, _, err := s.fs.Read(path, maxOther)
+		return data, err
+	}
 	add := func(p string) {
-		out = append(out, sourceFile{s.name(p), func() ([]byte, error) { return os.ReadFile(p) }})
+		name, inside := s.name(p)
+		other := os.ReadFile
+		if inside {
+			other = below
+		}
+		out = append(out, sourceFile{name, func() ([]byte, error) { return os.ReadFile(p) }, other})
 	}
 	for _, arg := range args {
 		info, err := os.Stat(arg)
@@ -130,12 +144,18 @@ func (s *sources) asOf(ctx context.Context, rev string, args []string) ([]source
 		return nil, err
 	}
 	var out []sourceFile
+	read := func(rel string) ([]byte, error) {
+		e, ok := tree[rel]
+		if !ok || e.Mode != gitrepo.ModeFile && e.Mode != gitrepo.ModeExec {
+			return nil, fs.ErrNotExist
+		}
+		return s.repo.BlobByID(ctx, e.ID)
+	}
 	add := func(rel string) {
-		id := tree[rel].ID
-		out = append(out, sourceFile{rel, func() ([]byte, error) { return s.repo.BlobByID(ctx, id) }})
+		out = append(out, sourceFile{rel, func() ([]byte, error) { return read(rel) }, read})
 	}
 	for _, arg := range args {
-		rel := s.name(arg)
+		rel, _ := s.name(arg)
 		if e, ok := tree[rel]; ok && e.Mode != gitrepo.ModeSymlink && e.Mode != gitrepo.ModeGitlink {
 			add(rel)
 			continue
