@@ -9,12 +9,12 @@ PREFIX := $(shell $(GO) env GOPATH)/bin
 endif
 export CGO_ENABLED := 1
 
-.PHONY: e2e help demo test check bench oracle lint fmt generate install clean build needs-cc needs-python
+.PHONY: e2e crash help demo test check bench oracle lint fmt generate install clean build needs-cc needs-python
 
 help: ## lists the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 12
 
-demo: build ## repairs a small program over MCP, printing every call
+demo: build ## repairs a small program in Python and one in C over MCP, printing every call
 	@$(GO) run ./internal/demo -binary $(BIN)
 
 build: needs-cc ## builds bin/flowplan
@@ -31,6 +31,10 @@ needs-python:
 
 test: needs-cc needs-python ## runs every test and says how many there were
 	@set -o pipefail; $(GO) test -json -timeout 20m ./... | $(GO) run ./internal/testcount
+
+crash: needs-cc ## programs that crash under sanitizers, Valgrind and gdb, and what flow_of makes of their reports (needs clang, valgrind, gdb, g++)
+	@$(GO) vet -tags crash ./internal/engine
+	@$(GO) test -tags crash -count=1 ./internal/engine -run Crash
 
 # The client's versions that the tests are run with; each is installed once.
 CLAUDE_VERSIONS ?= 2.1.197 2.1.332
@@ -50,7 +54,7 @@ e2e: build ## Claude Code for real (needs npm), against a scripted model on loop
 	  [ $${PIPESTATUS[0]} = 0 ] || exit 1; \
 	done
 
-check: lint test ## what CI runs, but for the demo and e2e
+check: lint test ## what CI runs, but for the demo, crash and e2e
 
 lint: needs-cc ## gofmt, vet, go mod tidy, generated files
 	@out=$$(gofmt -l cmd internal skills); [ -z "$$out" ] || { echo "not gofmt-clean:"; echo "$$out"; exit 1; }

@@ -304,6 +304,8 @@ func (b *builder) node(n ir.Node, in []exit) []exit {
 		}
 		b.jump(n, in)
 		return nil
+	case *ir.Leaves:
+		return b.leaves(n, in)
 	case *ir.Return:
 		p := b.point(n.S, in)
 		b.leave(after(p, Return), continuation{role: Return})
@@ -330,7 +332,7 @@ func (b *builder) loop(n *ir.Loop, in []exit) []exit {
 	f := newFrame(b.ctx)
 	f.loop, f.label = true, n.Label
 	in = b.seq(n.Init, in)
-	if n.Kind == ir.Do || n.Kind == ir.Once {
+	if n.Kind.HeaderLast() {
 		return b.doLoop(n, f, in)
 	}
 	header := b.point(n.S, in)
@@ -370,8 +372,11 @@ func (b *builder) doLoop(n *ir.Loop, f *frame, in []exit) []exit {
 	b.ctx = f.outer
 	b.connect(out, f.continueTo)
 	header := b.point(n.S, after(f.continueTo, Next))
-	if n.Kind == ir.Do {
+	if n.Kind != ir.Once {
 		b.arc(header, top, True, false)
+	}
+	if n.Kind == ir.DoForever {
+		return f.breaks
 	}
 	return append(after(header, False), f.breaks...)
 }
@@ -488,17 +493,38 @@ func (b *builder) scope(n *ir.Scope, in []exit) []exit {
 	return append(out, cut(after(f.follow, Next))...)
 }
 
-func (b *builder) jump(n *ir.Jump, in []exit) {
+// leaves builds a statement with ways out of its own.
+func (b *builder) leaves(n *ir.Leaves, in []exit) []exit {
 	p := b.point(n.S, in)
-	switch n.S.Kind {
+	for _, e := range n.Exits {
+		switch e.Kind {
+		case ir.KindReturn:
+			b.leave(after(p, Return), continuation{role: Return})
+		case ir.KindRaise:
+			b.leave(after(p, Raise), continuation{role: Raise})
+		default:
+			b.jumpTo(p, e.Kind, e.Label)
+		}
+	}
+	if !n.Stays {
+		return nil
+	}
+	return after(p, Next)
+}
+
+func (b *builder) jump(n *ir.Jump, in []exit) { b.jumpTo(b.point(n.S, in), n.S.Kind, n.Label) }
+
+// jumpTo sends a point to where a jump of that kind and label goes.
+func (b *builder) jumpTo(p int, kind ir.Kind, label string) {
+	switch kind {
 	case ir.KindGoto:
-		b.leave(after(p, Goto), continuation{role: Goto, label: n.Label})
+		b.leave(after(p, Goto), continuation{role: Goto, label: label})
 	case ir.KindContinue:
-		if f := b.target(func(f *frame) bool { return f.continueTo >= 0 && (n.Label == "" || f.label == n.Label) }); f != nil {
+		if f := b.target(func(f *frame) bool { return f.continueTo >= 0 && (label == "" || f.label == label) }); f != nil {
 			b.leave(after(p, Continue), continuation{role: Continue, target: f})
 		}
 	default:
-		if f := b.target(func(f *frame) bool { return f.loop && (n.Label == "" || f.label == n.Label) }); f != nil {
+		if f := b.target(func(f *frame) bool { return f.loop && (label == "" || f.label == label) }); f != nil {
 			b.leave(after(p, Break), continuation{role: Break, target: f})
 		}
 	}

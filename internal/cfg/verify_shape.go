@@ -97,7 +97,7 @@ func loopArms(n *ir.Loop) []Role {
 	switch {
 	case n.Kind == ir.Foreach:
 		return []Role{Iter, Done}
-	case n.Kind == ir.Forever, n.Kind == ir.For && n.S.Cond == nil:
+	case n.Kind == ir.Forever, n.Kind == ir.DoForever, n.Kind == ir.For && n.S.Cond == nil:
 		return []Role{True}
 	case n.Kind == ir.Never, n.Kind == ir.Once:
 		return []Role{False}

@@ -79,7 +79,7 @@ func below(path, top string) bool {
 		return true
 	}
 	switch path[len(top)] {
-	case '.', '[', '-', '*':
+	case '.', '[', '-', '*', '=':
 		return true
 	}
 	return false

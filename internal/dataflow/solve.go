@@ -49,6 +49,7 @@ type solver struct {
 	raised  set      // collects states at raise points while a statement is evaluated
 	use     func(ir.Place, set)
 	capture func(ir.Place)
+	store   func(ir.Place, set)
 }
 
 type site struct {
@@ -325,6 +326,10 @@ func (s *solver) eval(e *ir.Eval, st set) (yes, no set) {
 		}
 	case ir.OpDef:
 		s.def(st, e.Place, e.May)
+	case ir.OpStore:
+		if s.store != nil {
+			s.store(e.Place, st)
+		}
 	case ir.OpUnbind:
 		s.unbind(st, e.Place)
 	case ir.OpRaise:

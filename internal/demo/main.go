@@ -1,7 +1,8 @@
-// Command demo repairs the bug of testdata/demo the way an agent does: it makes
-// a throw-away git repository, drives the flowplan binary over MCP on stdio
-// through flow_of, flow_plan, the edit, flow_check and flow_verify, and prints
-// every request and reply. It ends with an error unless the verdict is pass.
+// Command demo repairs the bugs of testdata/demo and testdata/demo-c the way an
+// agent does: it makes a throw-away git repository of each, drives the flowplan
+// binary over MCP on stdio through flow_of, flow_plan, the edit, flow_check and
+// flow_verify, and prints every request and reply. It ends with an error unless
+// the verdict is pass.
 //
 //	go run ./internal/demo -binary bin/flowplan
 package main
@@ -19,17 +20,49 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
+// story is one bug and its repair.
+type story struct {
+	title    string
+	source   string // the program
+	function string // that is repaired
+	file     string
+	delta    map[string]any
+	before   string // the lines that the edit replaces
+	after    string
+	try      func(repo string) error // runs the repaired program; nil where there is nothing to run
+}
+
+var stories = []story{
+	{
+		title: "A shop in Python", source: "testdata/demo", function: "Cart.total", file: "shop/cart.py",
+		delta:  map[string]any{"function": "Cart.total", "op": "add_guard", "line": 24, "condition": "coupon is None"},
+		before: "            discount = amount * coupon.percent // 100\n",
+		after: "            if coupon is None:\n                return amount\n" +
+			"            discount = amount * coupon.percent // 100\n",
+	},
+	{
+		// The fault is in answer, the repair in its caller.
+		title: "A server's sessions in C", source: "testdata/demo-c", function: "serve", file: "src/serve.c",
+		delta:  map[string]any{"function": "serve", "op": "add_guard", "line": 21, "condition": "!s"},
+		before: "    if (t->count > t->limit)\n        table_expire(t, now);\n",
+		after: "    if (t->count > t->limit) {\n        table_expire(t, now);\n        s = table_find(t, key);\n" +
+			"        if (!s)\n            return GONE;\n    }\n",
+		try: sanitized,
+	},
+}
+
 func main() {
 	binary := flag.String("binary", "bin/flowplan", "the flowplan binary")
-	source := flag.String("source", "testdata/demo", "the program to repair")
 	flag.Parse()
-	if err := run(context.Background(), *binary, *source); err != nil {
-		fmt.Fprintln(os.Stderr, "demo:", err)
-		os.Exit(1)
+	for _, s := range stories {
+		if err := s.tell(context.Background(), *binary); err != nil {
+			fmt.Fprintf(os.Stderr, "demo: %s: %v\n", s.source, err)
+			os.Exit(1)
+		}
 	}
 }
 
-func run(ctx context.Context, binary, source string) error {
+func (s *story) tell(ctx context.Context, binary string) error {
 	binary, err := filepath.Abs(binary)
 	if err != nil {
 		return err
@@ -39,11 +72,11 @@ func run(ctx context.Context, binary, source string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	repo := filepath.Join(dir, "shop")
-	if err := repository(source, repo); err != nil {
+	repo := filepath.Join(dir, "repo")
+	if err := repository(s.source, repo); err != nil {
 		return err
 	}
-	issue, err := os.ReadFile(filepath.Join(source, "issue.txt"))
+	issue, err := os.ReadFile(filepath.Join(s.source, "issue.txt"))
 	if err != nil {
 		return err
 	}
@@ -56,8 +89,14 @@ func run(ctx context.Context, binary, source string) error {
 		return err
 	}
 	defer session.Close()
-	fmt.Printf("The issue:\n\n%s\n", issue)
-	return repair(ctx, session, repo, string(issue))
+	fmt.Printf("%s. The issue:\n\n%s\n", s.title, issue)
+	if err := s.repair(ctx, session, repo, string(issue)); err != nil {
+		return err
+	}
+	if s.try != nil {
+		return s.try(repo)
+	}
+	return nil
 }
 
 // repository makes a git repository of the program, with one commit.
@@ -80,21 +119,18 @@ func repository(source, repo string) error {
 }
 
 // repair is what an agent does, call by call.
-func repair(ctx context.Context, session *mcp.ClientSession, repo, issue string) error {
+func (s *story) repair(ctx context.Context, session *mcp.ClientSession, repo, issue string) error {
 	if _, err := call(ctx, session, "flow_of", map[string]any{"function": issue}); err != nil {
 		return err
 	}
-	planned := []map[string]any{{"function": "Cart.total", "op": "add_guard", "line": 24, "condition": "coupon is None"}}
-	if _, err := call(ctx, session, "flow_plan", map[string]any{"deltas": planned}); err != nil {
+	if _, err := call(ctx, session, "flow_plan", map[string]any{"deltas": []any{s.delta}}); err != nil {
 		return err
 	}
-	const before = "            discount = amount * coupon.percent // 100\n"
-	const guard = "            if coupon is None:\n                return amount\n"
-	if err := edit(filepath.Join(repo, "shop", "cart.py"), before, guard+before); err != nil {
+	if err := edit(filepath.Join(repo, s.file), s.before, s.after); err != nil {
 		return err
 	}
-	fmt.Printf("edit shop/cart.py, before line 24:\n%s\n", indent(guard))
-	if _, err := call(ctx, session, "flow_check", map[string]any{"function": "Cart.total"}); err != nil {
+	fmt.Printf("edit %s:\n%s\n", s.file, indent(s.after))
+	if _, err := call(ctx, session, "flow_check", map[string]any{"function": s.function}); err != nil {
 		return err
 	}
 	verdict, err := call(ctx, session, "flow_verify", map[string]any{})
@@ -104,7 +140,28 @@ func repair(ctx context.Context, session *mcp.ClientSession, repo, issue string)
 	if !strings.HasPrefix(verdict, "pass") {
 		return fmt.Errorf("expected the verdict pass")
 	}
-	fmt.Println("pass")
+	fmt.Print("pass\n\n")
+	return nil
+}
+
+// sanitized builds the repaired program with the sanitizer of the issue and
+// runs it. flowplan needs no compiler for a repair, so that one without the
+// sanitizer is no fault.
+func sanitized(repo string) error {
+	sources, err := filepath.Glob(filepath.Join(repo, "src", "*.c"))
+	if err != nil {
+		return err
+	}
+	program := filepath.Join(filepath.Dir(repo), "program")
+	if out, err := exec.Command("gcc", append([]string{"-g", "-fsanitize=address", "-o", program}, sources...)...).CombinedOutput(); err != nil {
+		fmt.Printf("not run: gcc -fsanitize=address did not build it: %v %s\n", err, out)
+		return nil
+	}
+	out, err := exec.Command(program).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("the repaired program fails: %w\n%s", err, out)
+	}
+	fmt.Printf("The repaired program under AddressSanitizer:\n%s\n", indent(string(out)))
 	return nil
 }
 

@@ -119,6 +119,33 @@ func TestRepair(t *testing.T) {
 	}
 }
 
+// A sanitizer's report as the issue: the view is of the function that crashed,
+// its caller and where the memory was freed stand below it, and the repair is in
+// the caller.
+func TestSanitizerReport(t *testing.T) {
+	m := newMachineWith(t, "demo-c", "src")
+	report := issueOf(t, "demo-c")
+	const expire = "    if (t->count > t->limit)\n        table_expire(t, now);\n"
+	const found = "    if (t->count > t->limit) {\n        table_expire(t, now);\n        s = table_find(t, key);\n        if (!s)\n            return GONE;\n    }\n"
+	s := m.claudeRun(loopback.Steps{
+		{flow("flow_of", map[string]any{"function": report})},
+		{flow("flow_plan", map[string]any{"deltas": []any{delta("serve", "add_guard", 21, "!s")}}), m.reading("serve.c", 13, 11)},
+		{m.editing("serve.c", expire, found), flow("flow_verify", map[string]any{})},
+		{loopback.Text("Repaired.")},
+	}, "/flowfix "+report)
+	if len(s.requests) != 4 {
+		t.Fatalf("%d model calls, want 4", len(s.requests))
+	}
+	wantIn(t, "the first request", s.requests[0].UserText(), "Repair this with the flow tools: A request", "heap-use-after-free", "in answer /build/sessions/src/serve.c:6")
+	replies := s.replies()
+	wantIn(t, "the view", replies[0], "answer(s, now)", "<== here", "called from serve  src/serve.c", "<== call", "freed: table_expire src/table.c:40")
+	wantIn(t, "the plan", replies[1], "planned add_guard")
+	if verdict := replies[len(replies)-1]; !strings.HasPrefix(verdict, "pass") {
+		t.Errorf("verdict: %s", verdict)
+	}
+	printTable(t, "a sanitizer's report", s.requests)
+}
+
 // The edit is not the one planned: the reply offers the delta that it was, the
 // model plans that, and it passes.
 func TestMismatch(t *testing.T) {

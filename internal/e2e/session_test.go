@@ -21,6 +21,7 @@ type machine struct {
 	t           *testing.T
 	claude, bin string
 	home, repo  string
+	sources     string   // the folder of the repository that holds the program
 	flags       []string // of the client
 }
 
@@ -38,11 +39,18 @@ func program(t *testing.T, name string) string {
 
 func newMachine(t *testing.T, setup ...string) *machine {
 	t.Helper()
+	return newMachineWith(t, "demo", "shop", setup...)
+}
+
+// newMachineWith has the program of a folder of testdata, whose sources lie in
+// the folder given.
+func newMachineWith(t *testing.T, demo, sources string, setup ...string) *machine {
+	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &machine{t: t, claude: program(t, "CLAUDE"), bin: filepath.Join(dir, "bin", "flowplan"), home: filepath.Join(dir, "home"), repo: filepath.Join(dir, "shop")}
+	m := &machine{t: t, claude: program(t, "CLAUDE"), bin: filepath.Join(dir, "bin", "flowplan"), home: filepath.Join(dir, "home"), repo: filepath.Join(dir, "shop"), sources: sources}
 	for _, d := range []string{m.home, filepath.Dir(m.bin)} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
 			t.Fatal(err)
@@ -59,7 +67,7 @@ func newMachine(t *testing.T, setup ...string) *machine {
 	if err := os.Symlink(m.claude, filepath.Join(dir, "bin", "claude")); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.CopyFS(m.repo, os.DirFS("../../testdata/demo")); err != nil {
+	if err := os.CopyFS(m.repo, os.DirFS("../../testdata/"+demo)); err != nil {
 		t.Fatal(err)
 	}
 	m.run("git", "init", "-q")
@@ -85,7 +93,7 @@ func (m *machine) run(name string, args ...string) string {
 	return string(out)
 }
 
-func (m *machine) path(file string) string { return filepath.Join(m.repo, "shop", file) }
+func (m *machine) path(file string) string { return filepath.Join(m.repo, m.sources, file) }
 
 // session is one run of the client, with what the model was sent.
 type session struct {
@@ -180,7 +188,12 @@ func delta(function, op string, line int, condition string) map[string]any {
 
 func issue(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile("../../testdata/demo/issue.txt")
+	return issueOf(t, "demo")
+}
+
+func issueOf(t *testing.T, demo string) string {
+	t.Helper()
+	text, err := os.ReadFile("../../testdata/" + demo + "/issue.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

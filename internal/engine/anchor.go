@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -174,7 +175,8 @@ func pairAnchor(v *flow.View, m []string) (a anchor, problem string) {
 	a.pair, a.variable = true, strings.TrimSpace(m[1])
 	if m[2] != "" {
 		n, _ := strconv.Atoi(m[2])
-		if a.def = v.StmtAt(n); a.def == nil && n != v.Decl.Line {
+		atParam := func(p ir.Param) bool { return p.Line == n }
+		if a.def = v.StmtAt(n); a.def == nil && n != v.Decl.Line && !slices.ContainsFunc(v.Func.Params, atParam) {
 			return a, fmt.Sprintf("no statement at line %d", n)
 		}
 	}
@@ -190,7 +192,8 @@ func pairAnchor(v *flow.View, m []string) (a anchor, problem string) {
 	}
 	known := false
 	for i := range v.Func.Vars {
-		known = known || v.Func.Vars[i].Name == a.variable || strings.HasPrefix(a.variable, v.Func.Vars[i].Name+".") || strings.HasPrefix(a.variable, v.Func.Vars[i].Name+"[")
+		rest, ok := strings.CutPrefix(a.variable, v.Func.Vars[i].Name)
+		known = known || ok && (rest == "" || strings.ContainsAny(rest[:1], ".[*") || strings.HasPrefix(rest, "->"))
 	}
 	if !known && (a.def != nil && a.use != nil) {
 		return a, "no variable " + a.variable + " in the function"

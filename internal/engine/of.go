@@ -70,7 +70,7 @@ func (e *Engine) Of(ctx context.Context, p OfParams) (Reply, error) {
 	default:
 		return Reply{}, wrong("detail %q: expected auto or full", p.Detail)
 	}
-	refs := references(p.Function)
+	refs := e.references(p.Function)
 	if len(refs) == 0 {
 		return Reply{}, wrong(`expected a function: flow_of {"function":"Class.method"}, "path.py:name", "path.py:123" or a traceback`)
 	}
@@ -115,16 +115,25 @@ func leftOut(refs []string) string {
 	return fmt.Sprintf("not shown, call again: %s\n", strings.Join(names, ", "))
 }
 
-// references splits arguments into single references, each once; a text that
-// holds frames stays whole.
-func references(args []string) []string {
+// references splits arguments into single references, each once. A text that
+// holds frames stays whole, and frames given one by one are one text: their
+// order says who called whom.
+func (e *Engine) references(args []string) []string {
 	var out []string
 	seen := map[string]bool{}
+	frame := false // the last reference is a text of single frames
 	for _, a := range args {
-		if strings.Contains(a, "Traceback") || strings.Contains(a, "File \"") || strings.Contains(a, "    #") {
-			out = append(out, a)
+		if len(e.cfg.Languages.Frames(a)) > 0 {
+			single := !strings.Contains(strings.TrimSpace(a), "\n")
+			if single && frame {
+				out[len(out)-1] += "\n" + a
+			} else {
+				out = append(out, a)
+			}
+			frame = single
 			continue
 		}
+		frame = false
 		for line := range strings.Lines(a) {
 			if line = strings.TrimSpace(line); line != "" && !seen[line] {
 				seen[line] = true
@@ -334,11 +343,12 @@ func (o *ofCall) outline(r locate.Result) {
 	o.say(b.String())
 }
 
-// frames shows the innermost function of a traceback inside the root, and of
-// its next two callers the call, what guards it and where its arguments come
-// from.
+// frames shows the innermost function of a report inside the root, of its next
+// two callers the call, what guards it and where its arguments come from, and in
+// a line each what else the report says: where the memory was freed.
 func (o *ofCall) frames(ctx context.Context, r locate.Result) error {
 	shown := 0
+	inner := "" // the function shown last, which the next one called
 	for _, f := range r.Frames {
 		if f.Match == nil || shown == 3 {
 			continue
@@ -354,37 +364,80 @@ func (o *ofCall) frames(ctx context.Context, r locate.Result) error {
 			o.say(fmt.Sprintf("%s:%d is not in %s any more; found by name\n", f.Path, f.Line, f.Func))
 		}
 		if shown == 0 {
+			if f.Stack != "" {
+				o.say(f.Stack + " here; the fault lies outside the root\n")
+			}
 			mark := f.Line
-			if s := v.StmtAt(f.Line); s != nil && !f.Moved {
+			if s := v.StmtOn(f.Line, f.Col, ""); s != nil && !f.Moved {
 				mark = s.Line
 			}
 			o.share = min(functionBudget, o.left)
 			o.view(v, 0, mark)
 		} else {
-			o.say(caller(v, f.Line))
+			o.say(caller(v, v.StmtOn(f.Line, f.Col, inner)))
 		}
+		inner = v.Func.Name
 		shown++
+	}
+	for _, s := range r.Others {
+		line, err := o.other(ctx, s)
+		if err != nil {
+			return err
+		}
+		o.say(line)
 	}
 	return nil
 }
 
-// caller is a frame further out: the call's line, its guards, and the
-// definitions of what it uses.
-func caller(v *flow.View, line int) string {
+// other is another stack of a report in a line: its innermost statement inside
+// the root, and the calls that led there.
+func (o *ofCall) other(ctx context.Context, s locate.Stack) (string, error) {
+	var b strings.Builder
+	f := s.Frames[0]
+	fmt.Fprintf(&b, "%s: %s %s:%d", s.Name, f.Match.QualifiedName, f.Match.Path, f.Line)
+	v, err := o.t.viewOf(ctx, *f.Match)
+	if err != nil {
+		return "", err
+	}
+	if v != nil && !f.Moved {
+		if st := v.StmtOn(f.Line, f.Col, ""); st != nil {
+			fmt.Fprintf(&b, " %s", oneLine(v.File.Source.Text(st.Span), 80))
+		}
+	}
+	for i, f := range s.Frames[1:min(3, len(s.Frames))] {
+		if i == 0 {
+			b.WriteString("  from")
+		}
+		fmt.Fprintf(&b, " %s:%d", f.Match.QualifiedName, f.Line)
+	}
+	b.WriteByte('\n')
+	return b.String(), nil
+}
+
+// caller is a frame further out: the call, its guards, and where what it uses
+// comes from.
+func caller(v *flow.View, call *ir.Stmt) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "called from %s  %s:%s\n", flow.Name(v.Decl), v.File.Source.Path, v.Range())
-	s := v.StmtAt(line)
-	if s == nil {
+	if call == nil {
 		return b.String()
 	}
-	rows := map[*ir.Stmt]string{s: "<== call"}
-	for _, g := range v.Graph.Guards(s) {
+	rows := map[*ir.Stmt]string{}
+	for _, g := range v.Graph.Guards(call) {
 		rows[g.Header] = strings.ToUpper(string(g.Role[:1]))
 	}
-	for _, d := range v.Chains.Reaching(s) {
-		if d.Stmt != nil && rows[d.Stmt] == "" {
+	var params []string
+	for _, d := range v.Chains.Reaching(call) {
+		switch {
+		case d.Kind == ir.DefParam:
+			params = append(params, v.PlaceName(d.Place))
+		case d.Stmt != nil && rows[d.Stmt] == "":
 			rows[d.Stmt] = "defines " + v.PlaceName(d.Place)
 		}
+	}
+	rows[call] = "<== call"
+	if len(params) > 0 {
+		rows[call] += "  parameter: " + strings.Join(params, ", ")
 	}
 	for _, st := range v.Func.Stmts {
 		if note, ok := rows[st]; ok {
@@ -416,7 +469,7 @@ func (t *tree) resolve(ctx context.Context, ref string) (*flow.View, error) {
 		ref = last
 	}
 	if last != "" {
-		if _, name := splitID(last); name == ref || strings.HasSuffix(name, "."+ref) {
+		if _, name := splitID(last); name == ref || strings.HasSuffix(name, "."+ref) || strings.HasSuffix(name, "::"+ref) {
 			ref = last // a bare name means the function shown last
 		}
 	}

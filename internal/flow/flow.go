@@ -72,6 +72,7 @@ func (f *File) view(i int) *View {
 	}
 	fn := f.lower(i)
 	g := cfg.Build(fn, f.noReturn)
+	dataflow.Resolve(g)
 	v := &View{File: f, Decl: f.Decls[i], Index: i, Func: fn, Graph: g, Chains: dataflow.Solve(g)}
 	f.views[i] = v
 	return v
@@ -242,6 +243,59 @@ func (v *View) StmtAt(line int) *ir.Stmt {
 		}
 	}
 	return best
+}
+
+// StmtOn is the statement that a frame of a crash report means: the innermost
+// around its column, else, of those that begin on its line, one that mentions
+// the function it called, else StmtAt. Column, from 1, and function are known
+// or not.
+func (v *View) StmtOn(line, col int, calls string) *ir.Stmt {
+	at := v.StmtAt(line)
+	if at == nil {
+		return nil
+	}
+	var around, mentions *ir.Stmt
+	for _, s := range v.Func.Stmts {
+		if s.Line > line || s.EndLine < line {
+			continue
+		}
+		if col > 0 {
+			offset := v.File.Source.LineSpan(line).Start + col - 1
+			if s.Span.Start <= offset && offset < s.Span.End && (around == nil || s.Span.End-s.Span.Start < around.Span.End-around.Span.Start) {
+				around = s
+			}
+		}
+		if mentions == nil && s.Line == at.Line && calls != "" && holdsWord(s.Text, calls) {
+			mentions = s
+		}
+	}
+	switch {
+	case around != nil:
+		return around
+	case mentions != nil:
+		return mentions
+	}
+	return at
+}
+
+// holdsWord reports whether a text holds a name as a whole word.
+func holdsWord(text, name string) bool {
+	for i := 0; ; {
+		j := strings.Index(text[i:], name)
+		if j < 0 {
+			return false
+		}
+		i += j
+		end := i + len(name)
+		if (i == 0 || !wordByte(text[i-1])) && (end == len(text) || !wordByte(text[end])) {
+			return true
+		}
+		i = end
+	}
+}
+
+func wordByte(b byte) bool {
+	return b == '_' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= 0x80
 }
 
 // Nearest is the statement on a line, else the one that begins closest to it.

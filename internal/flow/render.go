@@ -356,6 +356,9 @@ func (r *renderer) line(i int) string {
 	}
 	if r.o.Mark == s.Line {
 		notes = append(notes, "<== here")
+		if !r.o.DFG { // what went wrong there began where its operands come from
+			notes = append(notes, r.useNotes(s)...)
+		}
 	}
 	if len(notes) > 0 {
 		b.WriteByte('\t') // the cheapest that is no part of the statement
@@ -479,23 +482,34 @@ func edgeNote(s *ir.Stmt, e cfg.Edge, next *ir.Stmt) string {
 // pairNotes lists where a statement's uses come from and where its definitions
 // go. A question mark stands at what only may be defined.
 func (r *renderer) pairNotes(s *ir.Stmt) []string {
-	v := r.v
-	var notes []string
-	add := func(key string, line string, first bool) bool {
-		last := len(notes) - 1
-		if !first && last >= 0 && strings.HasPrefix(notes[last], key) {
-			notes[last] += "," + line
-			return false
-		}
-		notes = append(notes, key+line)
-		return false
-	}
+	return append(r.useNotes(s), r.defNotes(s)...)
+}
+
+func (r *renderer) useNotes(s *ir.Stmt) []string {
+	var notes noteList
 	first := true
 	for _, p := range r.uses[s] {
-		first = add("<"+v.PlaceName(p.Def.Place)+":", defLabel(p.Def.Stmt, p.Def.Line, p.Def.Kind, p.Def.May), first)
+		first = notes.add("<"+r.v.PlaceName(p.Def.Place)+":", defLabel(p.Def.Stmt, p.Def.Line, p.Def.Kind, p.Def.May), first)
 	}
-	notes = sameSource(notes)
-	first = true
+	return sameSource(notes)
+}
+
+// noteList gathers notes of one kind: lines behind the same key are joined.
+type noteList []string
+
+func (l *noteList) add(key string, line string, first bool) bool {
+	if last := len(*l) - 1; !first && last >= 0 && strings.HasPrefix((*l)[last], key) {
+		(*l)[last] += "," + line
+	} else {
+		*l = append(*l, key+line)
+	}
+	return false
+}
+
+func (r *renderer) defNotes(s *ir.Stmt) []string {
+	v := r.v
+	var notes noteList
+	first := true
 	many := ""
 	var defs []*dataflow.Definition // in the order of the function's
 	for _, p := range r.defs[s] {
@@ -516,7 +530,7 @@ func (r *renderer) pairNotes(s *ir.Stmt) []string {
 		}
 		for _, p := range r.defs[s] {
 			if p.Def == d {
-				first = add(key, strconv.Itoa(p.Use.Line), first)
+				first = notes.add(key, strconv.Itoa(p.Use.Line), first)
 			}
 		}
 	}

@@ -204,7 +204,7 @@ func (f *fixture) spaced(file *flow.File) []byte {
 	var b strings.Builder
 	for line := 1; line <= file.Source.NumLines(); line++ {
 		text := file.Source.LineText(line)
-		if begins[line] {
+		if begins[line] && !strings.HasSuffix(file.Source.LineText(line-1), "\\") { // else it goes on a line before it
 			indent := text[:len(text)-len(strings.TrimLeft(text, " \t"))]
 			b.WriteString(f.comment + " at the margin\n\n" + indent + f.comment + " where the statement begins\n")
 		}

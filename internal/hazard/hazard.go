@@ -11,7 +11,6 @@ package hazard
 
 import (
 	"sort"
-	"strings"
 
 	"flowplan/internal/cfg"
 	"flowplan/internal/delta"
@@ -27,6 +26,8 @@ const (
 	Unreachable     = "unreachable"
 	MissingReturn   = "missing_return"
 	EndlessLoop     = "endless_loop"
+	UseAfterFree    = "use_after_free"
+	DoubleFree      = "double_free"
 	Unreleased      = "unreleased"
 )
 
@@ -48,6 +49,7 @@ func Compare(d *delta.Delta) []Hazard {
 		c.unreachable()
 		c.missingReturn()
 		c.endless()
+		c.freed()
 		c.unreleased()
 	}
 	sort.SliceStable(c.found, func(i, j int) bool {
@@ -190,8 +192,8 @@ func (c *comparison) headDead() bool {
 	return count(c.d.Head) >= count(c.d.Work)
 }
 
-// missingReturn reports a path that falls off the end of a function whose
-// other paths return a value.
+// missingReturn reports a path that falls off the end of a function that must
+// return a value, or whose other paths do.
 func (c *comparison) missingReturn() {
 	line, mixed := fallsOff(c.d.Work)
 	if !mixed {
@@ -204,12 +206,12 @@ func (c *comparison) missingReturn() {
 }
 
 // fallsOff gives the line after which control falls off the end, if it does
-// and other paths return a value.
+// and other paths return a value, or all have to.
 func fallsOff(v *flow.View) (line int, mixed bool) {
-	if v.Func.Generator || v.Func.Kind == ir.FuncModule || v.Func.Kind == ir.FuncClass {
+	if v.Func.Generator || v.Func.Kind == ir.FuncModule || v.Func.Kind == ir.FuncClass || v.Func.Result == ir.ResultNone {
 		return 0, false
 	}
-	value := false
+	value := v.Func.Result == ir.ResultValue
 	for _, s := range v.Func.Stmts {
 		if s.Kind == ir.KindReturn && s.Text != "return" && s.Text != "return None" && live(v, s) {
 			value = true
@@ -268,52 +270,4 @@ func ends(v *flow.View, s *ir.Stmt) bool {
 		}
 	}
 	return false
-}
-
-// releases pairs the calls that take something with those that give it back.
-var releases = map[string]string{".acquire()": ".release()", ".lock()": ".unlock()", ".open()": ".close()", ".begin()": ".commit()"}
-
-// unreleased reports a new return or raise between taking something and giving
-// it back, where the rest of the function gives it back.
-func (c *comparison) unreleased() {
-	for _, s := range c.d.Work.Func.Stmts {
-		if s.Kind != ir.KindReturn && s.Kind != ir.KindRaise || c.d.ToHead[s] != nil || !live(c.d.Work, s) {
-			continue
-		}
-		for _, t := range c.d.Work.Func.Stmts {
-			for take, give := range releases {
-				owner, ok := strings.CutSuffix(t.Text, take)
-				if ok && c.d.ToHead[t] != nil && c.between(t, s, owner+give) {
-					c.add(Unreleased, false, s.Line, owner)
-				}
-			}
-		}
-	}
-}
-
-// between reports whether s follows t with no statement of that text on the
-// way, while such a statement stands elsewhere after t.
-func (c *comparison) between(t, s *ir.Stmt, give string) bool {
-	g := c.d.Work.Graph
-	exists, reached := false, false
-	seen := map[int]bool{}
-	work := append([]int(nil), g.Instances[t.ID-1]...)
-	for len(work) > 0 {
-		p := work[len(work)-1]
-		work = work[:len(work)-1]
-		if st := g.Points[p].Stmt; st != nil {
-			if st.Text == give {
-				exists = true
-				continue
-			}
-			reached = reached || st == s
-		}
-		for _, a := range g.Points[p].Out {
-			if !a.Virtual && a.Role != cfg.Exception && !seen[a.To] {
-				seen[a.To] = true
-				work = append(work, a.To)
-			}
-		}
-	}
-	return exists && reached
 }

@@ -216,20 +216,7 @@ def f(c):
 func TestHazards(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			var got []string
-			for _, h := range hazard.Compare(delta.Diff(view(t, c.before), view(t, c.after))) {
-				sure := "possible"
-				if h.Certain {
-					sure = "certain"
-				}
-				got = append(got, strings.TrimSpace(fmt.Sprintf("%s %s %d %s", h.Kind, sure, h.Line, h.Place)))
-			}
-			if strings.Join(got, "; ") != c.want {
-				t.Errorf("expected %q, got %q", c.want, strings.Join(got, "; "))
-			}
-			for _, h := range hazard.Compare(delta.Diff(view(t, c.after), view(t, c.after))) {
-				t.Errorf("no edit, and yet %s at %d", h.Kind, h.Line)
-			}
+			compare(t, view(t, c.before), view(t, c.after), c.want)
 			if c.proof == "" {
 				return
 			}
@@ -238,5 +225,25 @@ func TestHazards(t *testing.T) {
 				t.Errorf("CPython does not bear it out: %v\n%s", err, out)
 			}
 		})
+	}
+}
+
+// compare says what hazards must be found between two views, as `kind sure line
+// place; ...`, and that none is where nothing was edited.
+func compare(t *testing.T, before, after *flow.View, want string) {
+	t.Helper()
+	var got []string
+	for _, h := range hazard.Compare(delta.Diff(before, after)) {
+		sure := "possible"
+		if h.Certain {
+			sure = "certain"
+		}
+		got = append(got, strings.TrimSpace(fmt.Sprintf("%s %s %d %s", h.Kind, sure, h.Line, h.Place)))
+	}
+	if strings.Join(got, "; ") != want {
+		t.Errorf("expected %q, got %q", want, strings.Join(got, "; "))
+	}
+	for _, h := range hazard.Compare(delta.Diff(after, after)) {
+		t.Errorf("no edit, and yet %s at %d", h.Kind, h.Line)
 	}
 }

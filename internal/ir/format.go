@@ -88,7 +88,7 @@ func (p *formatter) node(depth int, n Node) {
 		p.arm(depth, "else", n.Else)
 	case *Loop:
 		p.arm(depth, "init", n.Init)
-		p.stmt(depth, n.S, [...]string{"while", "do", "for", "foreach", "forever", "once", "never"}[n.Kind])
+		p.stmt(depth, n.S, [...]string{"while", "do", "for", "foreach", "forever", "once", "do forever", "never"}[n.Kind])
 		p.arm(depth, "body", n.Body)
 		p.arm(depth, "post", n.Post)
 		p.arm(depth, "else", n.Else)
@@ -132,6 +132,12 @@ func (p *formatter) node(depth int, n Node) {
 		}
 		p.stmt(depth, n.S, note)
 		p.nodes(depth+1, n.Body)
+	case *Leaves:
+		var ways []string
+		for _, e := range n.Exits {
+			ways = append(ways, strings.TrimSpace(string(e.Kind)+" "+e.Label))
+		}
+		p.stmt(depth, n.S, "or "+strings.Join(ways, ", "))
 	case *Jump:
 		p.stmt(depth, n.S, n.Label)
 	case *Return:
@@ -179,6 +185,8 @@ func (p *formatter) eval(e Eval) string {
 		return "use " + p.place(e.Place)
 	case OpDef:
 		return may + "def " + p.place(e.Place)
+	case OpStore:
+		return "store " + p.place(e.Place)
 	case OpUnbind:
 		return "unbind " + p.place(e.Place)
 	case OpCapture:

@@ -91,11 +91,22 @@ type Func struct {
 	Decorated     bool     // what its name calls may be something else
 	Async         bool
 	Generator     bool
+	Result        Result
 	Vars          []Var // what Place.Var indexes
 	Body          []Node
 	Stmts         []*Stmt // all ordinary statements; Stmts[i].ID == i+1, in source order
+	Notes         []string // what a reader has to know of how the body was read
 	Source        *source.File
 }
+
+// Result says what the language has a function give back.
+type Result uint8
+
+const (
+	ResultOpen  Result = iota // not declared: what its returns say
+	ResultNone                // falling off its end is as good as a return
+	ResultValue               // falling off its end gives back nothing that its callers could use
+)
 
 // Param is one parameter, in source order.
 type Param struct {
@@ -125,11 +136,16 @@ type Var struct {
 
 // Place is what a statement reads or writes: a variable, or something below
 // it. Path is "" for the variable itself, else a chain of ".f", "[]" and "->f"
-// or "*" for what lies behind a pointer: x.f[] is {x, ".f[]"}.
+// or "*" for what lies behind a pointer: x.f[] is {x, ".f[]"}. A use of Path
+// OwnValue reads the variable and nothing below it: the p of `*p = 1`.
 type Place struct {
 	Var  int
 	Path string
 }
+
+// OwnValue is the path of a use that follows a variable without reading what
+// lies below it.
+const OwnValue = "="
 
 // Stmt is an ordinary statement. A compound statement contributes its header.
 type Stmt struct {
@@ -144,6 +160,7 @@ type Stmt struct {
 	Pre     Eval  // foreach only: evaluated once, before the first item
 	Cond    *Cond // of if, while, for, case, assert
 	DefKind DefKind
+	Test    string   // what a header tests, without its keyword, where the text has more around it than the keyword
 	Callee  string   // a call whose whole statement is `name(...)` or `mod.name(...)`: that name
 	Inner   []string // def and class: qualified names of what is defined here
 	Reason  string   // of an opaque statement
@@ -183,6 +200,7 @@ const (
 	OpRepeat     // Kids, in order, any number of times
 	OpMatch      // Kids[0] binds on success only; Kids[1], if any, is the guard: true is both, false either one failing
 	OpIfTrue     // Kids, in order, on the true (or iter) outcome alone
+	OpStore      // writes what the pointer Place.Var points to; dataflow.Resolve turns it into may-definitions
 )
 
 // Eval is a small tree of effects in evaluation order. The zero Eval does
@@ -194,6 +212,16 @@ type Eval struct {
 	Place Place
 	May   bool
 	Kids  []Eval
+	// Points, of an OpDef of a pointer, says what it points to from here on; nil:
+	// it may point to anything whose address is taken.
+	Points *Points
+}
+
+// Points are the variables that a pointer may point to. Moved: those that it
+// pointed to before, as after p++.
+type Points struct {
+	Vars  []int
+	Moved bool
 }
 
 func (e Eval) raises() bool {
@@ -283,6 +311,14 @@ type (
 		S     *Stmt
 		Label string
 	}
+	// Leaves is a statement that goes on, unless Stays is false, or leaves in one
+	// of several ways: a macro that hides a return, a computed goto, a throw
+	// within an expression.
+	Leaves struct {
+		S     *Stmt
+		Exits []Exit
+		Stays bool
+	}
 	// Return leaves the function.
 	Return struct{ S *Stmt }
 	// Throw raises explicitly.
@@ -303,6 +339,13 @@ type (
 	// Opaque is what the lowerer could not read; S.Reason says why.
 	Opaque struct{ S *Stmt }
 )
+
+// Exit is one way in which a Leaves may leave: KindReturn, KindRaise,
+// KindBreak, KindContinue, or KindGoto to Label.
+type Exit struct {
+	Kind  Kind
+	Label string
+}
 
 // Case is an arm of a Match; its header tests pattern and guard.
 type Case struct {
@@ -335,10 +378,14 @@ const (
 	Do
 	For
 	Foreach
-	Forever // a header whose condition is a true constant
-	Once    // do {} while (0)
-	Never   // a header whose condition is a false constant: while False
+	Forever   // a header whose condition is a true constant
+	Once      // do {} while (0)
+	DoForever // do {} while (1)
+	Never     // a header whose condition is a false constant: while False
 )
+
+// HeaderLast reports whether the header stands behind the body.
+func (k LoopKind) HeaderLast() bool { return k == Do || k == Once || k == DoForever }
 
 func (*Simple) node()    {}
 func (*If) node()        {}
@@ -349,6 +396,7 @@ func (*Match) node()     {}
 func (*Try) node()       {}
 func (*Scope) node()     {}
 func (*Jump) node()      {}
+func (*Leaves) node()    {}
 func (*Return) node()    {}
 func (*Throw) node()     {}
 func (*Assert) node()    {}

@@ -22,6 +22,8 @@ func StmtOf(n Node) *Stmt {
 		return n.S
 	case *Jump:
 		return n.S
+	case *Leaves:
+		return n.S
 	case *Return:
 		return n.S
 	case *Throw:
@@ -56,12 +58,12 @@ func walk(nodes []Node, depth int, fn func(*Stmt, int)) {
 			walk(n.Else, depth+1, fn)
 		case *Loop:
 			walk(n.Init, depth, fn)
-			if n.Kind != Do && n.Kind != Once {
+			if !n.Kind.HeaderLast() {
 				fn(n.S, depth)
 			}
 			walk(n.Post, depth, fn)
 			walk(n.Body, depth+1, fn)
-			if n.Kind == Do || n.Kind == Once {
+			if n.Kind.HeaderLast() {
 				fn(n.S, depth)
 			}
 			walk(n.Else, depth+1, fn)
@@ -111,10 +113,12 @@ func completes(n Node) bool {
 	switch n := n.(type) {
 	case *Return, *Throw, *Jump:
 		return false
+	case *Leaves:
+		return n.Stays
 	case *If:
 		return Completes(n.Then) || Completes(n.Else)
 	case *Loop:
-		return !(n.Kind == Forever || n.Kind == For && n.S.Cond == nil) || breaks(n.Body, n.Label)
+		return !(n.Kind == Forever || n.Kind == DoForever || n.Kind == For && n.S.Cond == nil) || breaks(n.Body, n.Label)
 	case *Match:
 		for _, c := range n.Cases {
 			if Completes(c.Body) {
@@ -148,6 +152,12 @@ func breaks(nodes []Node, label string) bool {
 		case *Jump:
 			if n.S.Kind == KindBreak && (n.Label == "" || n.Label == label) || n.S.Kind == KindGoto {
 				return true
+			}
+		case *Leaves:
+			for _, e := range n.Exits {
+				if e.Kind == KindBreak || e.Kind == KindGoto {
+					return true
+				}
 			}
 		case *If:
 			if breaks(n.Then, label) || breaks(n.Else, label) {
@@ -195,6 +205,9 @@ func breaks(nodes []Node, label string) bool {
 // or while the condition, of a foreach what follows `for`, of a handler its
 // type. It is "" for a statement that tests nothing.
 func (s *Stmt) Condition() string {
+	if s.Test != "" {
+		return s.Test
+	}
 	switch s.Kind {
 	case KindIf, KindWhile, KindFor, KindForeach, KindDo, KindSwitch, KindCase, KindMatch, KindWith, KindHandler, KindAssert:
 		if i := strings.IndexByte(s.Text, ' '); i >= 0 {

@@ -121,7 +121,7 @@ func (v *verifier) eval(s *Stmt, e Eval) {
 		v.errorf("statement %d %q: operator %d has %d kids", s.ID, s.Text, e.Op, n)
 	}
 	switch e.Op {
-	case OpUse, OpDef, OpUnbind, OpCapture:
+	case OpUse, OpDef, OpUnbind, OpCapture, OpStore:
 		if e.Place.Var < 0 || e.Place.Var >= len(v.f.Vars) {
 			v.errorf("statement %d %q: place of no variable", s.ID, s.Text)
 		}
@@ -189,6 +189,11 @@ func (v *verifier) node(n Node) {
 		v.nodes(n.Body)
 	case *Jump:
 		v.see(n.S)
+	case *Leaves:
+		v.see(n.S)
+		if len(n.Exits) == 0 {
+			v.errorf("a statement that leaves in no way")
+		}
 	case *Return:
 		v.see(n.S)
 	case *Throw:

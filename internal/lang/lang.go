@@ -30,15 +30,32 @@ type Language struct {
 	Parse func(ctx context.Context, f *source.File, o Options) (Tree, error)
 	// Condition reads a condition as an agent states it.
 	Condition func(text string) (*ir.Cond, error)
-	// Frames finds the frames of a traceback or crash report, innermost last.
+	// Frames finds the frames of a traceback or crash report: other stacks of it
+	// first, each innermost last, then the stack that led to the fault,
+	// innermost last.
 	Frames func(text string) []Frame
 	// IsTest says whether a symbol of a file is test code; symbol may be "".
 	IsTest func(path, symbol string) bool
 	// NoReturn names calls that never come back.
 	NoReturn map[string]NoReturn
+	// Releases pair what takes something with what gives it back.
+	Releases []Release
 	// Lacks says which of the shared constructs the language does not have,
 	// and why.
 	Lacks map[string]string
+}
+
+// Release is a way to take something and the way to give it back.
+type Release struct {
+	// Take is a call whose value somebody keeps (`malloc`), or a statement with $
+	// for the owner (`$.acquire()`).
+	Take string
+	// Give is the statement that gives back, with $ for the owner: `free($)`,
+	// `delete $`, `$.release()`.
+	Give string
+	// Ends: what the owner held is gone then, and must not be used or given back
+	// again.
+	Ends bool
 }
 
 // Options say what a parse is for.
@@ -88,7 +105,11 @@ type Decl struct {
 
 // Frame is one frame of a traceback or stack.
 type Frame struct {
-	Path string
-	Line int
+	Path string // "" where only a name is known: the name is looked up
+	Line int    // 0: not known
+	Col  int    // from 1; 0: not known
 	Func string
+	// Stack says what another stack of a report shows (freed, allocated, ...);
+	// "" in the one that led to the fault.
+	Stack string
 }

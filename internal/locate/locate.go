@@ -58,7 +58,8 @@ type Result struct {
 	Clear   bool    // of Ambiguous: the first is clearly the best
 	Twins   []Match // of One: others of the same qualified name in the file
 	Of      *Match  // of Outline: the class, or the module of the file
-	Frames  []Frame // innermost first, those inside the root before the others
+	Frames  []Frame // of the fault, innermost first, those inside the root before all others
+	Others  []Stack // where the report says something of another time: when the memory was freed
 	Nearest []Match // of None
 	Reason  string  // of None: why, where it is not just an unknown name
 	// Complete: the index covers all files. Else Missing says what it lacks.

@@ -276,6 +276,63 @@ ValueError: x
 	}
 }
 
+// Reports name files as the build saw them, by their last name alone, or not
+// at all; and they have stacks of other times.
+func TestFramesOfReports(t *testing.T) {
+	w := setup(t)
+	w.write("deep/down/engine.py", "def run(): pass\ndef only_there(): pass\n")
+	w.write("deep/up/engine.py", "def stop(): pass\ndef run(): pass\n")
+	w.write("top.py", "def at_top(): pass\n")
+	for _, c := range []struct {
+		name   string
+		frames []lang.Frame
+		want   string
+	}{
+		{"from a build directory", []lang.Frame{{Path: "../pkg/db.py", Line: 5, Func: "get"}}, "frames pkg/db.py:Cache.get@5"},
+		{"a bare name with its function", []lang.Frame{{Path: "engine.py", Line: 2, Func: "only_there"}}, "frames deep/down/engine.py:only_there@2"},
+		{"a bare name, the function in another line", []lang.Frame{{Path: "engine.py", Line: 1, Func: "only_there"}}, "none "},
+		{"one of two files", []lang.Frame{{Path: "engine.py", Line: 2, Func: "run"}}, "frames deep/up/engine.py:run@2"},
+		{"a file at the top of another tree", []lang.Frame{{Path: "/src/project/top.py", Line: 1, Func: "at_top"}}, "frames top.py:at_top@1"},
+		{"another file of that name", []lang.Frame{{Path: "/usr/lib/top.py", Line: 1, Func: "main"}}, "none "},
+		{"a name alone", []lang.Frame{{Func: "at_top"}}, "frames top.py:at_top"},
+		{"a name alone, of several", []lang.Frame{{Func: "run"}}, "none "},
+		{"a name alone, in a file of the report", []lang.Frame{{Func: "run"}, {Path: "engine.py", Line: 1, Func: "stop"}}, "frames deep/up/engine.py:stop@1 deep/up/engine.py:run"},
+		{"a library", []lang.Frame{{Path: "/usr/lib/libx.so", Func: "at_top"}}, "none "},
+		{"no name and no line", []lang.Frame{{}}, "none "},
+		{"another stack", []lang.Frame{{Path: "top.py", Line: 1, Func: "at_top", Stack: "freed"}, {Path: "libc.so", Func: "free", Stack: "freed"}, {Path: "pkg/db.py", Line: 5, Func: "get"}},
+			"frames pkg/db.py:Cache.get@5 outside freed: top.py:at_top@1"},
+		{"the fault in a library", []lang.Frame{{Path: "top.py", Line: 1, Func: "at_top", Stack: "freed"}, {Path: "/lib/x.so", Func: "free"}}, "frames top.py:at_top@1 outside"},
+		{"C++ names", []lang.Frame{{Path: "pkg/db.py", Line: 5, Func: "ns::Cache::get"}, {Path: "pkg/db.py", Line: 5, Func: "A::operator/"}}, "frames pkg/db.py:Cache.get@5 pkg/db.py:Cache.get@5"},
+	} {
+		r, err := w.l.findFrames(bg, "report", c.frames)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := show(r)
+		for _, s := range r.Others {
+			got += " " + s.Name + ": "
+			for _, f := range s.Frames {
+				got += show(Result{Kind: One, Matches: []Match{*f.Match}})[len("one "):]
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s:\n got %s\nwant %s (%s)", c.name, got, c.want, r.Reason)
+		}
+	}
+}
+
+func TestSplit(t *testing.T) {
+	for text, want := range map[string]string{
+		"ns::A::f": "ns|A|f", "A::operator()": "A|operator()", "A::operator/": "A|operator/", "A::operator->::x": "A|operator->|x",
+		"operators.add": "operators|add", "A::operator bool": "A|operator bool", "std::operator<<": "std|operator<<", "A<int>::f": "A<int>|f", "operator#2": "operator|2",
+	} {
+		parts, _ := split(text)
+		if got := strings.Join(parts, "|"); got != want {
+			t.Errorf("%s: got %s, want %s", text, got, want)
+		}
+	}
+}
+
 func TestEditDistance(t *testing.T) {
 	for _, c := range []struct {
 		a, b string

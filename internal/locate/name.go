@@ -67,6 +67,14 @@ func split(text string) (parts []string, body bool) {
 		}
 	}
 	for i := 0; i < len(text); i++ {
+		if text[start:i] == "operator" && strings.IndexByte("()[]<>=+-*/%^&|~!,", text[i]) >= 0 {
+			for i < len(text) && !strings.HasPrefix(text[i:], "::") && text[i] != '#' { // its signs are no brackets, and / joins nothing
+				i++
+			}
+			if i == len(text) {
+				break
+			}
+		}
 		switch c := text[i]; {
 		case c == '<' || c == '(':
 			depth++

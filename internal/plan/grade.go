@@ -576,7 +576,8 @@ func (g *grader) changedAt(anchor *ir.Stmt, x *delta.DataOp) bool {
 }
 
 func samePlace(planned, observed string) bool {
-	return planned == observed || strings.HasPrefix(observed, planned+".") || strings.HasPrefix(observed, planned+"[")
+	rest, ok := strings.CutPrefix(observed, planned)
+	return ok && (rest == "" || strings.ContainsAny(rest[:1], ".[*") || strings.HasPrefix(rest, "->"))
 }
 
 // observedText lists what was observed, for a mismatch.

@@ -6,12 +6,16 @@ package all
 
 import (
 	"flowplan/internal/lang"
+	"flowplan/internal/lang/c"
+	"flowplan/internal/lang/cpp"
 	"flowplan/internal/lang/python"
 )
 
 // Languages are all of them, in the order of their folders.
 func Languages() []*lang.Language {
 	return []*lang.Language{
+		c.Language,
+		cpp.Language,
 		python.Language,
 	}
 }

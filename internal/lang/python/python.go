@@ -45,6 +45,10 @@ func newLanguage() *lang.Language {
 			"sys.exit": lang.Raises, "exit": lang.Raises, "quit": lang.Raises,
 			"os._exit": lang.Halts, "os.abort": lang.Halts,
 		},
+		Releases: []lang.Release{
+			{Take: "$.acquire()", Give: "$.release()"}, {Take: "$.lock()", Give: "$.unlock()"},
+			{Take: "$.open()", Give: "$.close()"}, {Take: "$.begin()", Give: "$.commit()"},
+		},
 		Lacks: map[string]string{
 			"do":            "Python has no loop with its test at the end",
 			"for":           "Python's for goes over an iterable",

@@ -1,0 +1,118 @@
+package engine
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// crash is a program of testdata/crash, and what flow_of must lead to when it
+// is given what a tool printed.
+type crash struct {
+	name    string
+	source  string
+	build   []string // a compiler and its flags; PROGRAM and SOURCE are filled in
+	run     []string // nil: PROGRAM alone
+	install string   // what to do where a tool is missing
+	fault   string   // the function that is shown; its line says fault
+	caller  string   // the one below it; its line says caller
+	also    []string // what else the reply must hold; a word in <> is the line that holds it in the source
+}
+
+const installGCC = "install gcc with its sanitizers (Debian: gcc; Fedora: gcc libasan libubsan)"
+
+// What gcc alone can find is tried everywhere; crash_tools_test.go has the
+// rest.
+func TestCrashGCC(t *testing.T) {
+	for _, c := range []crash{
+		{name: "address", source: "jobs.c", build: []string{"gcc", "-g", "-fsanitize=address"}, fault: "job_report(j, code)", caller: "queue_run",
+			also: []string{"freed: queue_drop jobs.c:41 free(j);  from queue_run:58 main:68\n", "allocated: job_new jobs.c:19 struct job *j = malloc(sizeof *j);  from queue_push:31 main:67\n"}},
+		{name: "overflow", source: "words.c", build: []string{"gcc", "-g", "-fsanitize=address"}, fault: "append(out, at, word)", caller: "join",
+			also: []string{"allocated: join words.c:25 char *out = malloc(room);"}},
+		{name: "undefined", source: "clamp.c", build: []string{"gcc", "-g", "-fsanitize=undefined", "-fno-sanitize-recover"}, fault: "scale(level, by)"},
+		{name: "undefined with a stack", source: "clamp.c", build: []string{"gcc", "-g", "-fsanitize=undefined"}, run: []string{"env", "UBSAN_OPTIONS=print_stacktrace=1", "PROGRAM"}, fault: "scale(level, by)", caller: "adjust"},
+	} {
+		c.install = installGCC
+		t.Run(c.name, func(t *testing.T) { c.try(t) })
+	}
+}
+
+// try builds the program, lets it crash, and asks flow_of about what it
+// printed.
+func (c crash) try(t *testing.T) {
+	t.Helper()
+	w := newWorld(t)
+	text, err := os.ReadFile(filepath.Join("..", "..", "testdata", "crash", c.source))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.write(c.source, string(text))
+	program := filepath.Join(t.TempDir(), "program")
+	c.command(t, append(c.build, "-o", program, filepath.Join(w.dir, c.source)), program)
+	run := c.run
+	if run == nil {
+		run = []string{"PROGRAM"}
+	}
+	report := c.command(t, run, program)
+	reply := w.of(report)
+	if !strings.HasPrefix(reply, c.fault+" "+c.source+":") {
+		t.Errorf("shown first is not %s", c.fault)
+	}
+	c.wants(t, reply, string(text), "fault", "<== here")
+	if c.caller != "" {
+		if !strings.Contains(reply, "called from "+c.caller+"  "+c.source) {
+			t.Errorf("the caller is not %s", c.caller)
+		}
+		c.wants(t, reply, string(text), "caller", "<== call")
+	}
+	for _, want := range c.also {
+		if !strings.Contains(reply, want) {
+			t.Errorf("the reply lacks %q", want)
+		}
+	}
+	if t.Failed() {
+		t.Logf("the reply:\n%s\nto:\n%s", reply, report)
+	}
+}
+
+// wants looks for the line that a comment of the source marks, with a note
+// behind it.
+func (c crash) wants(t *testing.T, reply, source, comment, note string) {
+	t.Helper()
+	for i, line := range strings.Split(source, "\n") {
+		if !strings.HasSuffix(line, "/* "+comment+" */") && !strings.HasSuffix(line, "// "+comment) {
+			continue
+		}
+		for shown := range strings.Lines(reply) {
+			if strings.HasPrefix(shown, strconv.Itoa(i+1)+" ") && strings.Contains(shown, note) {
+				return
+			}
+		}
+		t.Errorf("line %d, of the %s, is not shown with %q", i+1, comment, note)
+		return
+	}
+	t.Errorf("%s has no line with the comment %s", c.source, comment)
+}
+
+// command runs a command whose failure is what is wanted, but for a missing
+// tool.
+func (c crash) command(t *testing.T, args []string, program string) string {
+	t.Helper()
+	args = append([]string(nil), args...)
+	for i := range args {
+		args[i] = strings.ReplaceAll(args[i], "PROGRAM", program)
+	}
+	if _, err := exec.LookPath(args[0]); err != nil {
+		t.Fatalf("%s was not found: %s", args[0], c.install)
+	}
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Dir = filepath.Dir(program)
+	out, err := cmd.CombinedOutput()
+	if _, missing := os.Stat(program); missing != nil {
+		t.Fatalf("%s did not build the program (%v): %s\n%s", args[0], err, c.install, out)
+	}
+	return string(out)
+}
