@@ -237,6 +237,9 @@ func (o *outliner) declaration(p *parser, from int, sc scope) []item {
 			continue
 		}
 		if t.kind == tIdent {
+			if p.cpp && p.i > from && t.text == "namespace" && !p.toks[from].is("using") { // BEGIN_VERSION before a namespace: a macro alone
+				return append(items, o.item(p, ir.KindDecl, from, p.i))
+			}
 			o.word(p, &h, from)
 			continue
 		}
