@@ -176,7 +176,7 @@ def named_by_macro(text, tag, file):
     """Whether ctags took the macro's name for the function's: DEFINE_TEST(test_0) { ... } is test_0."""
     m = re.search(re.escape(tag["name"]) + r"\s*\(([^()]*)\)?", "\n".join(text.lines(tag["path"])[tag["line"] - 1:tag["line"] + 2]))
     arguments = re.findall(r"\w+", m[1]) if m else []
-    return any(f["name"] in arguments and abs(f["line"] - tag["line"]) <= TOLERANCE for f in file["functions"])
+    return any(is_function(f) and f["kind"] != "macro" and f["name"] in arguments and abs(f["line"] - tag["line"]) <= TOLERANCE for f in file["functions"])
 
 
 def is_function(f):
