@@ -207,6 +207,15 @@ func (d *differ) region(here, there *Side, sd, other *side, chain []*ir.Stmt, bl
 			}
 		}
 	}
+	if len(there.Stmts) > 0 && len(here.Stmts) > 0 && sd.byS[here.Stmts[0]].moved {
+		// a statement that moved: where it goes belongs to it as where it stood
+		b, a := other.around(there.Stmts)
+		for _, u := range []*unit{pairedBefore(other, b), pairedAfter(other, a)} {
+			if u != nil {
+				in[u.s] = true
+			}
+		}
+	}
 	if before != nil {
 		in[before.s] = true
 	}
