@@ -103,7 +103,7 @@ func (d *differ) changed(r pairRow) bool {
 	if u == nil {
 		u = r.b
 	}
-	if u.kind == kindTry {
+	if u.kind == kindTry || d.explained(r.a) != nil || d.explained(r.b) != nil {
 		return false
 	}
 	if r.a != nil && r.b != nil {

@@ -117,7 +117,7 @@ func (d *differ) changedHeaders() {
 			d.headerOp(kind, u, v)
 			continue
 		}
-		if u.text == v.text || u.flip {
+		if (u.text == v.text || u.flip) && sameAround(u, v) {
 			continue
 		}
 		switch u.kind {
@@ -131,13 +131,29 @@ func (d *differ) changedHeaders() {
 	}
 }
 
+// sameAround reports whether the init and post of two loops are the same.
+func sameAround(u, v *unit) bool { return slices.EqualFunc(u.around, v.around, equal) }
+
 func (d *differ) headerOp(kind Kind, u, v *unit) *Op {
 	o := &Op{Kind: kind}
 	o.Head = Side{Anchor: u.s, Stmts: []*ir.Stmt{u.s}, Governs: stmts(u.governed()), Cond: u.s.Cond, Text: u.s.Condition()}
 	o.Work = Side{Anchor: v.s, Stmts: []*ir.Stmt{v.s}, Governs: stmts(v.governed()), Cond: v.s.Cond, Text: v.s.Condition()}
+	o.Head.Stmts, o.Work.Stmts = append(o.Head.Stmts, stmts(u.around)...), append(o.Work.Stmts, stmts(v.around)...)
 	d.by[u], d.by[v] = o, o
 	d.ops = append(d.ops, o)
 	return o
+}
+
+// explained is the operation on the loop that a statement is the init or post
+// of, where that has one: it tells what became of them.
+func (d *differ) explained(u *unit) *Op {
+	if u == nil || u.loop == nil {
+		return nil
+	}
+	if o := d.owner[u.loop]; o != nil {
+		return o
+	}
+	return d.by[u.loop]
 }
 
 // governed lists what stands in a header's own arms: of an if its then, and
@@ -367,6 +383,11 @@ func (d *differ) whole(sd *side, u *unit, added bool) {
 		if m.s != nil {
 			all = append(all, m)
 		}
+		for _, k := range m.around { // the post stands below
+			if k.arm != "post" && k.mate == nil {
+				all = append(all, k)
+			}
+		}
 		all = append(all, m.below()...)
 	}
 	o := d.record(sd, u, kind, all, added)
@@ -436,6 +457,8 @@ func (d *differ) classify(sd *side, u *unit) Kind {
 		return AddLoop
 	case u.kind == ir.KindCase:
 		return AddBranch
+	case u.kind == ir.KindPreproc: // a configuration is no condition
+		return ChangeBlock
 	case u.chain != nil && u.chain.mate != nil:
 		return AddBranch
 	}
@@ -565,6 +588,12 @@ func (d *differ) place(u *unit) spot {
 			}
 			return spot{chain: c, arm: arm}
 		}
+		if p.mate == nil && p.kind == ir.KindCase && p.arm == "cases" && p.parent.kind == ir.KindSwitch {
+			// without the label its statements belong to the one before
+			if before := p.labelBefore(); before != nil {
+				return spot{owner: before, arm: "then"}
+			}
+		}
 		if p.mate == nil || d.arms[armKey{p, arm}] != nil {
 			continue
 		}
@@ -595,10 +624,24 @@ func (d *differ) samePlace(u, v *unit) bool {
 	return p.owner.mate == q.owner && mainArm(p.arm) == mainArm(q.arm)
 }
 
-// mainArm calls the first arm of an if and the body of a loop by one name: an
-// if may have become a loop.
+// labelBefore is the paired label of a switch next before one that is not.
+func (u *unit) labelBefore() *unit {
+	var before *unit
+	for _, l := range u.parent.arms["cases"] {
+		if l == u {
+			return before
+		}
+		if l.mate != nil {
+			before = l
+		}
+	}
+	return nil
+}
+
+// mainArm calls the first arm of an if and the body and post of a loop by one
+// name: an if may have become a loop, and a while a for.
 func mainArm(arm string) string {
-	if arm == "then" {
+	if arm == "then" || arm == "post" {
 		return "body"
 	}
 	return arm

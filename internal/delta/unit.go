@@ -1,6 +1,7 @@
 package delta
 
 import (
+	"slices"
 	"strings"
 
 	"flowplan/internal/ir"
@@ -24,6 +25,8 @@ type unit struct {
 	elif   bool   // an arm of a chain whose earlier arms can complete
 
 	header bool
+	around []*unit        // of a for: its init and post, which are one with the header
+	loop   *unit          // of such an init or post: the for
 	leaves map[string]int // texts of the leaves below a header
 	held   map[string]int // their words
 	arms   map[string][]*unit
@@ -148,13 +151,17 @@ func (sd *side) node(n ir.Node, parent *unit, arm string) []*unit {
 		u := sd.stmt(n.S, parent, arm)
 		u.header = true
 		sd.body(u, "post", n.Post)
+		u.around = append(slices.Clone(out), u.arms["post"]...)
+		for _, k := range u.around {
+			k.loop = u
+		}
 		sd.body(u, "body", n.Body)
 		sd.body(u, "else", n.Else)
 		return append(out, u)
 	case *ir.Switch:
 		u := sd.stmt(n.S, parent, arm)
 		u.header = true
-		sd.body(u, "body", n.Body)
+		sd.labels(u, n.Body)
 		return []*unit{u}
 	case *ir.Match:
 		u := sd.stmt(n.S, parent, arm)
@@ -195,6 +202,21 @@ func (sd *side) node(n ir.Node, parent *unit, arm string) []*unit {
 		return out
 	}
 	return []*unit{sd.stmt(ir.StmtOf(n), parent, arm)}
+}
+
+// labels builds the arms of a switch: what stands behind a label, up to the
+// next one, belongs to it. Labels inside other constructs are plain statements.
+func (sd *side) labels(u *unit, nodes []ir.Node) {
+	at, arm := u, "body"
+	for _, n := range nodes {
+		if l, ok := n.(*ir.CaseLabel); ok {
+			at, arm = sd.stmt(l.S, u, "cases"), "then"
+			at.header = true
+			u.arms["cases"] = append(u.arms["cases"], at)
+			continue
+		}
+		at.arms[arm] = append(at.arms[arm], sd.node(n, at, arm)...)
+	}
 }
 
 // ifChain builds an if with its elifs and else. An else or elif after arms that
