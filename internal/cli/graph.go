@@ -155,7 +155,7 @@ func (o *graphOptions) graph(ctx context.Context, f sourceFile) ([]byte, error) 
 	if l == nil {
 		return nil, fmt.Errorf("%s: a language that flowplan does not read", f.name)
 	}
-	file, err := flow.Parse(ctx, l, source.New(f.name, data), nil)
+	file, err := flow.Parse(ctx, l, source.New(f.name, data), f.other)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.name, err)
 	}

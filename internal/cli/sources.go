@@ -19,6 +19,9 @@ import (
 type sourceFile struct {
 	name string
 	read func() ([]byte, error)
+	// other gives the text of another file by its path from the root, of the same
+	// revision.
+	other func(path string) ([]byte, error)
 }
 
 // sources finds the files that arguments mean, in the work tree or as of a
@@ -62,7 +65,7 @@ func (s *sources) name(path string) string {
 func (s *sources) inWorkTree(args []string) ([]sourceFile, error) {
 	var out []sourceFile
 	add := func(p string) {
-		out = append(out, sourceFile{s.name(p), func() ([]byte, error) { return os.ReadFile(p) }})
+		out = append(out, sourceFile{s.name(p), func() ([]byte, error) { return os.ReadFile(p) }, s.beside})
 	}
 	for _, arg := range args {
 		info, err := os.Stat(arg)
@@ -93,6 +96,19 @@ func (s *sources) inWorkTree(args []string) ([]sourceFile, error) {
 	return out, nil
 }
 
+// beside reads a file of the work tree by its path from the root, or by the path
+// that it was given under.
+func (s *sources) beside(p string) ([]byte, error) {
+	p = filepath.FromSlash(p)
+	if !filepath.IsAbs(p) {
+		p = s.fs.Abs(p)
+	}
+	if info, err := os.Stat(p); err != nil || !info.Mode().IsRegular() {
+		return nil, fs.ErrNotExist
+	}
+	return os.ReadFile(p)
+}
+
 // asOf lists files as of a revision; they need not exist any more.
 func (s *sources) asOf(ctx context.Context, rev string, args []string) ([]sourceFile, error) {
 	if s.repo == nil {
@@ -107,9 +123,15 @@ func (s *sources) asOf(ctx context.Context, rev string, args []string) ([]source
 		return nil, err
 	}
 	var out []sourceFile
+	other := func(rel string) ([]byte, error) {
+		if e, ok := tree[rel]; ok && (e.Mode == gitrepo.ModeFile || e.Mode == gitrepo.ModeExec) {
+			return s.repo.BlobByID(ctx, e.ID)
+		}
+		return nil, fs.ErrNotExist
+	}
 	add := func(rel string) {
 		id := tree[rel].ID
-		out = append(out, sourceFile{rel, func() ([]byte, error) { return s.repo.BlobByID(ctx, id) }})
+		out = append(out, sourceFile{rel, func() ([]byte, error) { return s.repo.BlobByID(ctx, id) }, other})
 	}
 	for _, arg := range args {
 		rel := s.name(arg)

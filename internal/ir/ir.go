@@ -94,7 +94,7 @@ type Func struct {
 	Result        Result
 	Vars          []Var // what Place.Var indexes
 	Body          []Node
-	Stmts         []*Stmt // all ordinary statements; Stmts[i].ID == i+1, in source order
+	Stmts         []*Stmt  // all ordinary statements; Stmts[i].ID == i+1, in source order
 	Notes         []string // what a reader has to know of how the body was read
 	Source        *source.File
 }

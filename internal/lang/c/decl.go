@@ -28,7 +28,7 @@ func (p *parser) isDeclaration() bool {
 		if t.text == "operator" {
 			return false
 		}
-		return !isOperatorWord(t.text) && (!isKeyword(t.text) && !isCppKeyword(t.text) || isSpecifier(t.text, p.cpp))
+		return !(p.cpp && isOperatorWord(t.text)) && (!isKeyword(t.text) && !isCppKeyword(t.text) || isSpecifier(t.text, p.cpp))
 	case t.is("*"), t.is("&") && p.cpp, t.is("&&") && p.cpp, t.is("^"):
 		if t.is("^") {
 			return false
@@ -60,7 +60,7 @@ func (p *parser) isDeclaration() bool {
 		case n.is("{"), n.is("("):
 			return p.cpp && (t.text == "*" || known || n.is("{") && t.is("&"))
 		case n.kind == tIdent: // T *x ATTRIBUTE
-			return !isOperatorWord(n.text)
+			return !(p.cpp && isOperatorWord(n.text))
 		}
 		return known
 	case t.is("("):
@@ -164,7 +164,11 @@ func (p *parser) skipSpecifiers(i int) (next int, sure bool) {
 			// A second name: the declarator, unless yet another type or name follows,
 			// as behind a macro.
 			n := p.at(i + 1)
-			if n.kind == tIdent && !isOperatorWord(n.text) && !(p.cpp && n.text == "final") && !takesParens(n.text) && !isAsm(n.text) {
+			if p.starDeclares(i + 1) {
+				i++
+				continue
+			}
+			if n.kind == tIdent && !(p.cpp && isOperatorWord(n.text)) && !(p.cpp && n.text == "final") && !takesParens(n.text) && !isAsm(n.text) {
 				i++
 				sure = sure || isBuiltin(n.text, p.cpp) || isSpecifier(n.text, p.cpp)
 				continue
@@ -173,6 +177,19 @@ func (p *parser) skipSpecifiers(i int) (next int, sure bool) {
 		}
 	}
 	return i, sure
+}
+
+// starDeclares reports `* name =` and the like at i, behind two names: the
+// second is a type then, and the first a macro.
+func (p *parser) starDeclares(i int) bool {
+	if !p.at(i).is("*") && !(p.cpp && p.at(i).is("&")) {
+		return false
+	}
+	for p.at(i).is("*") || p.at(i).is("&") || p.at(i).kind == tIdent && isSpecifier(p.at(i).text, p.cpp) {
+		i++
+	}
+	n := p.at(i + 1)
+	return p.at(i).kind == tIdent && !isKeyword(p.at(i).text) && (n.is("=") || n.is(";") || n.is(",") || n.is("[") || n.is("(") || n.kind == tEOF)
 }
 
 func isAsm(s string) bool { return s == "asm" || s == "__asm__" || s == "__asm" }
@@ -507,7 +524,7 @@ func (p *parser) declarator(class bool) *declarator {
 		case p.is("[") && p.at(p.i+1).is("[") && p.partner(p.i) > 0:
 			p.i = p.partner(p.i) + 1
 			continue
-		case p.tok().kind == tIdent && isMacroName(p.tok().text) && !p.is(it.name): // T x UNUSED;
+		case p.tok().kind == tIdent && !(p.cpp && isOperatorWord(p.tok().text)) && !isKeyword(p.tok().text) && it.name != "": // T x UNUSED;
 			if p.at(p.i+1).is("(") && p.partner(p.i+1) > 0 {
 				p.i = p.partner(p.i+1) + 1
 			} else {
@@ -698,7 +715,7 @@ func (p *parser) isArguments(open, close int) bool {
 	case n.is(","):
 		return !p.types[p.at(j-1).text] && !isTypeLike(p.at(j-1).text)
 	case n.kind == tIdent:
-		return isOperatorWord(n.text)
+		return (p.cpp && isOperatorWord(n.text))
 	case n.is("&"), n.is("*"), n.is("&&"):
 		k := j
 		for p.at(k).is("*") || p.at(k).is("&") || p.at(k).is("&&") || isSpecifier(p.at(k).text, true) {

@@ -11,6 +11,11 @@ func (p *parser) expression() *expr {
 	}
 	c := &expr{kind: eComma, kids: []*expr{e}}
 	for p.accept(",") {
+		if p.cpp && p.accept("...") { // a fold
+			if !p.accept(",") {
+				break
+			}
+		}
 		c.kids = append(c.kids, p.assignment())
 	}
 	c.toks = p.toks[from:p.i]
@@ -58,7 +63,7 @@ func (p *parser) assignment() *expr {
 	}
 	e := p.conditional()
 	t := p.tok()
-	if t.kind != tPunct && !isOperatorWord(t.text) {
+	if t.kind != tPunct && !(p.cpp && isOperatorWord(t.text)) {
 		return e
 	}
 	switch t.text {
@@ -386,14 +391,14 @@ func (p *parser) cast() *expr {
 		return nil
 	}
 	n := p.at(close + 1)
-	if n.is("{") && (sure || p.typeName(p.i+1, close)) { // a compound literal
+	if n.is("{") { // a compound literal
 		p.i = close + 1
 		init := p.braced()
 		e := &expr{kind: eCast, kids: []*expr{init}, toks: p.toks[from:p.i]}
 		return p.suffix(e, from)
 	}
 	operand := n.kind == tNumber || n.kind == tString || n.kind == tChar || n.is("~") || n.is("!") ||
-		n.kind == tIdent && !isOperatorWord(n.text) && !isSpecifier(n.text, p.cpp) && precedence(n, p.cpp) == 0
+		n.kind == tIdent && !(p.cpp && isOperatorWord(n.text)) && !isSpecifier(n.text, p.cpp) && precedence(n, p.cpp) == 0
 	if !sure {
 		// (a)(b), (a) - b, (a) * b: a name alone in parentheses
 		switch {
@@ -506,6 +511,10 @@ func (p *parser) braced() *expr {
 	p.end = close
 	for p.i < p.end {
 		at := p.i
+		if p.tok().kind == tDirective {
+			p.i++
+			continue
+		}
 		var indices []*expr
 		for {
 			if p.is(".") && p.at(p.i+1).kind == tIdent {
@@ -648,9 +657,16 @@ func (p *parser) postfix() *expr {
 func (p *parser) suffix(e *expr, from int) *expr {
 	for n := 0; ; n++ {
 		t := p.tok()
-		if t.kind == tString && (e.kind == eConst || e.kind == eName && (isMacroName(e.val) || len(e.toks) == 1 && e.toks[0].kind == tIdent)) && n == 0 {
-			for p.tok().kind == tString || p.tok().kind == tIdent && p.at(p.i+1).kind == tString || p.tok().kind == tIdent && isMacroName(p.tok().text) && !p.tok().first {
+		if t.kind == tString || t.kind == tIdent && n == 0 && e.kind == eConst && e.toks[len(e.toks)-1].kind == tString {
+			// strings side by side are one, whatever macros stand between them
+			for p.tok().kind == tString || p.tok().kind == tIdent && p.joinsStrings() {
+				if p.tok().kind == tIdent && p.at(p.i+1).is("(") && p.partner(p.i+1) > 0 {
+					p.i = p.partner(p.i + 1)
+				}
 				p.i++
+			}
+			if p.i == from || p.tok() == t {
+				return e
 			}
 			e = &expr{kind: eConst, toks: p.toks[from:p.i]}
 			continue
@@ -740,6 +756,17 @@ func (p *parser) suffix(e *expr, from int) *expr {
 			return e
 		}
 	}
+}
+
+// joinsStrings reports whether the name at p.i is a macro for a string, between
+// or behind strings.
+func (p *parser) joinsStrings() bool {
+	t := p.tok()
+	i := p.i + 1
+	if p.at(i).is("(") && p.partner(i) > 0 {
+		i = p.partner(i) + 1
+	}
+	return p.at(i).kind == tString || isMacroName(t.text) && !isOperatorWord(t.text) && (!t.first || p.at(i).is(")") || p.at(i).is(",") || p.at(i).is(";"))
 }
 
 // memberTemplate reports whether < behind a member begins template arguments:
@@ -969,7 +996,8 @@ func (p *parser) templateFollows(j int, name string) bool {
 	n := p.at(j + 1)
 	switch {
 	case n.is("("), n.is("::"), n.is("{"), n.is(")"), n.is(","), n.is(";"), n.is(">"), n.is("..."), n.is("}"), n.is("]"), n.is("&&"), n.is("||"),
-		n.is("?"), n.is(":"), n.is("=="), n.is("!="), n.is("*"), n.is("&"), n.is("."), n.is("="), n.is(">>"), n.is("+"), n.is("-"), n.kind == tEOF:
+		n.is("?"), n.is(":"), n.is("=="), n.is("!="), n.is("*"), n.is("&"), n.is("."), n.is("="), n.is(">>"), n.is("+"), n.is("-"),
+		n.is("<="), n.is("<"), n.is(">="), n.is("/"), n.is("%"), n.is("|"), n.is("^"), n.is("<<"), n.kind == tEOF:
 		return !p.names[name] || p.types[name]
 	}
 	return false

@@ -31,6 +31,10 @@ type lowerer struct {
 func (t *tree) Lower(d *lang.Decl) *ir.Func {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.headers != nil {
+		t.headers()
+		t.headers = nil
+	}
 	return t.lower(d)
 }
 
@@ -64,9 +68,6 @@ func (t *tree) parserFor(toks []token) *parser {
 func (l *lowerer) macro() {
 	m := l.d.macro
 	l.p = l.t.parserFor(nil)
-	toks := scan(l.t.f.Bytes[m.span.Start:m.span.End], l.t.cpp)
-	_ = toks
-	text := headText(l.t.f.Text(m.span))
 	l.fn.Signature = "#define " + m.name + "(" + strings.Join(m.params, ", ") + ")"
 	for _, name := range m.params {
 		v := l.variable(name)
@@ -80,27 +81,41 @@ func (l *lowerer) macro() {
 	}
 	pairs(body)
 	if shapeFor(body) == shapeStatement {
-		body = append(body, token{kind: tPunct, text: ";", span: source.Span{Start: m.span.End - 1, End: m.span.End}})
-		pairs(body)
-		l.p = l.t.parserFor(body)
-		l.fn.Body = l.block(l.p.statements())
-		return
+		end := token{kind: tPunct, text: ";", span: source.Span{Start: m.span.End - 1, End: m.span.End}}
+		p := l.t.parserFor(append(body[:len(body):len(body)], end))
+		pairs(p.toks)
+		if stmts := p.statements(); wellRead(stmts) {
+			l.p = p
+			l.fn.Body = l.block(stmts)
+			return
+		}
 	}
+	// A value, or pieces of code that are none by themselves: one statement.
 	p := l.t.parserFor(body)
 	l.p = p
 	e := p.expression()
 	b := &effects{l: l}
-	s := &ir.Stmt{Kind: ir.KindExpr, Text: text, Span: spanOf(body)}
+	s := &ir.Stmt{Kind: ir.KindExpr, Text: p.text(body), Span: spanOf(body)}
 	if p.i >= p.end && !hasBad(e) {
 		b.value(e)
-		s.Text = p.text(body)
 	}
 	s.Eval = b.seq()
-	if len(l.exits) > 0 {
-		l.fn.Body = []ir.Node{&ir.Leaves{S: l.place(s, body[0]), Exits: l.takeExits(), Stays: true}}
+	l.place(s, body[0])
+	if exits := l.takeExits(); len(exits) > 0 {
+		l.fn.Body = []ir.Node{&ir.Leaves{S: s, Exits: exits, Stays: true}}
 		return
 	}
-	l.fn.Body = []ir.Node{&ir.Simple{S: l.place(s, body[0])}}
+	l.fn.Body = []ir.Node{&ir.Simple{S: s}}
+}
+
+// wellRead reports whether nothing in statements is opaque.
+func wellRead(body []*stmt) bool {
+	for _, s := range body {
+		if s.kind == sOpaque || hasBad(s.value) || s.decl != nil && badDecl(s.decl) || !wellRead(s.body) || !wellRead(s.orelse) {
+			return false
+		}
+	}
+	return true
 }
 
 // macroTokens are the tokens of a macro's body with their places in the file.
@@ -117,13 +132,25 @@ func (l *lowerer) macroTokens(m *macro) []token {
 		}
 		k++
 	}
+	glue := false
 	for ; k < len(toks); k++ {
 		t := toks[k]
-		if t.is("##") || t.is("#") {
+		if t.is("##") {
+			glue = len(out) > 0
+			continue
+		}
+		if t.is("#") {
 			continue
 		}
 		t.span.Start += m.span.Start + i
 		t.span.End += m.span.Start + i
+		if last := len(out) - 1; glue && !out[last].is(",") { // a ## b is one name
+			out[last].text += t.text
+			out[last].span.End = t.span.End
+			glue = false
+			continue
+		}
+		glue = false
 		out = append(out, t)
 	}
 	return out
@@ -153,10 +180,13 @@ func (l *lowerer) function() {
 	if d.try {
 		end = l.p.partner(d.body)
 	}
-	l.addressed(d.toks[d.body:end])
-	l.p.i = d.body
-	body := l.block(l.p.within(d.body+1, end))
+	outer := l.p
+	l.p = l.t.parserFor(l.t.settle(d.toks[d.body+1 : end]))
+	l.p.names = outer.names
+	l.addressed(l.p.toks)
+	body := l.block(l.p.statements())
 	if d.try {
+		l.p = outer
 		l.p.i = end + 1
 		l.p.end = len(d.toks)
 		t := &ir.Try{Body: append(inits, body...), Span: spanOf2(d.toks, d.body, d.end+1)}

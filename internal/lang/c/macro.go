@@ -21,6 +21,7 @@ type macro struct {
 	span     source.Span // of its directive; of a macro of this file
 	shape    shape
 	shaped   bool
+	headers  bool // several headers, one of them a loop
 	busy     bool
 }
 
@@ -129,7 +130,7 @@ func (m *macros) collect(r *resolver, elems []elem, header, spare bool) {
 
 // maxHeaders and maxHeaderBytes bound what is read for the macros of one file.
 const (
-	maxHeaders     = 200
+	maxHeaders     = 100
 	maxHeaderBytes = 8 << 20
 )
 
@@ -416,6 +417,7 @@ func (m *macros) shapeOf(d *macro) shape {
 		return d.shape
 	}
 	d.shape = shapeFor(toks)
+	d.headers = d.shape == shapeOpen && manyHeaders(toks)
 	return d.shape
 }
 
@@ -425,6 +427,12 @@ func shapeFor(toks []token) shape {
 		return shapeOpen
 	}
 	first := &toks[0]
+	if len(toks) == 1 {
+		switch first.text {
+		case "try", "if", "for", "while", "do", "switch", "return", "goto", "case":
+			return shapeOpen
+		}
+	}
 	switch first.text {
 	case "else", "catch":
 		return shapeOpen
@@ -564,5 +572,51 @@ func (m *macros) splice(toks []token) []token {
 	return append(out, toks[copied:]...)
 }
 
-// opens reports whether a macro is to be put in place of its call.
-func (m *macros) opens(d *macro) bool { return m.shapeOf(d) == shapeOpen }
+// opens reports whether a macro is to be put in place of its call. One that is
+// a loop within other headers stays one header.
+func (m *macros) opens(d *macro) bool { return m.shapeOf(d) == shapeOpen && !d.headers }
+
+// manyHeaders reports several headers of which one is a loop, with no braces:
+// if (x) for (...) if (...).
+func manyHeaders(toks []token) bool {
+	loops, all := 0, 0
+	for i := 0; i < len(toks); {
+		if toks[i].text == "else" {
+			i++
+			continue
+		}
+		switch toks[i].text {
+		case "for", "while":
+			loops++
+		case "if":
+		default:
+			return false
+		}
+		all++
+		i++
+		if i < len(toks) && toks[i].text == "constexpr" {
+			i++
+		}
+		if i >= len(toks) || toks[i].text != "(" {
+			return false
+		}
+		depth := 0
+		for ; i < len(toks); i++ {
+			if toks[i].text == "(" {
+				depth++
+			} else if toks[i].text == ")" {
+				if depth--; depth == 0 {
+					i++
+					break
+				}
+			}
+		}
+		// if (!x) ; else if ...
+		if i < len(toks) && toks[i].text == ";" {
+			i++
+		} else if i+1 < len(toks) && toks[i].text == "{" && toks[i+1].text == "}" {
+			i += 2
+		}
+	}
+	return loops == 1 && all > 1
+}

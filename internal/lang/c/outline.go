@@ -851,7 +851,7 @@ func (o *outliner) local(p *parser, from, to int, sc scope) {
 				q := o.parser(a.toks)
 				o.local(q, 0, len(a.toks), sc)
 			}
-		case t.kind == tIdent && (t.text == "struct" || t.text == "class" || t.text == "union") && i > from-1 && !(i > 0 && p.toks[i-1].is("enum")):
+		case t.kind == tIdent && (t.text == "struct" || t.text == "class" || t.text == "union") && !(i > 0 && p.toks[i-1].is("enum")):
 			save, end := p.i, p.end
 			p.i, p.end = i, to
 			h := header{class: -1, init: -1, operator: -1}

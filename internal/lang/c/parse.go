@@ -356,8 +356,8 @@ func (p *parser) keyword(from int) ([]*stmt, bool) {
 		p.i++
 		s := p.opaque(from, "an else without its if")
 		return s, true
-	case "try":
-		if p.cpp && p.at(p.i+1).is("{") {
+	case "try", "__try":
+		if p.at(p.i+1).is("{") && (p.cpp || t.text == "__try") {
 			return p.tryStatement(from), true
 		}
 	case "asm", "__asm__", "__asm":
@@ -472,6 +472,15 @@ func (p *parser) semicolon() bool {
 // condition reads ( condition ) of an if, while or switch; in C++ it may begin
 // with a statement, or be a declaration.
 func (p *parser) condition(s *stmt) bool {
+	if p.tok().kind == tIdent && p.at(p.i+1).is("(") && p.partner(p.i+1) > 0 { // if MACRO(x), with the parentheses in the macro
+		close := p.partner(p.i + 1)
+		end := p.end
+		p.end = close + 1
+		s.value = p.expression()
+		p.end = end
+		p.i = close + 1
+		return true
+	}
 	if !p.is("(") {
 		return false
 	}
@@ -557,17 +566,6 @@ func (p *parser) ifStatement(from int) []*stmt {
 		}
 		if !p.is("(") && p.is("{") { // if consteval
 			s.value = &expr{kind: eConst, toks: p.toks[p.i-1 : p.i]}
-			return p.ifArms(s, from)
-		}
-	}
-	if !p.is("(") && p.tok().kind == tIdent && p.at(p.i+1).is("(") { // if MACRO(x)
-		close := p.partner(p.i + 1)
-		if close > 0 {
-			end := p.end
-			p.end = close + 1
-			s.value = p.expression()
-			p.end = end
-			p.i = close + 1
 			return p.ifArms(s, from)
 		}
 	}
@@ -819,13 +817,18 @@ func (p *parser) tryStatement(from int) []*stmt {
 	s.span = s.start.span
 	s.body = p.arm()
 	s.catches = p.catchClauses()
+	if p.is("__finally") && p.at(p.i+1).is("{") {
+		p.i++
+		s.orelse = p.block()[0].body
+	}
 	return p.end_(s, from)
 }
 
 func (p *parser) catchClauses() []*catch {
 	var out []*catch
-	for p.is("catch") {
+	for p.is("catch") || p.is("__catch") || p.is("__except") {
 		c := &catch{start: *p.tok()}
+		c.all = p.is("__except")
 		head := p.i
 		p.i++
 		if close := p.partner(p.i); p.is("(") && close > 0 {
@@ -933,7 +936,18 @@ func (p *parser) macroStatement(from int) *stmt {
 		p.accept(";")
 		return p.finish(s, from)
 	}
-	if known && p.m.shapeOf(c.m) == shapeValue {
+	if known && c.m.headers {
+		s := p.begin(sRange)
+		s.made = true
+		s.value = p.callExpr(c)
+		s.value.body = p.expansion(c, t.span.Start, p.at(c.end-1).span.End)
+		p.i = c.end
+		p.header(s, from)
+		s.body = p.arm()
+		s.whole = spanOf2(p.toks, from, p.i)
+		return s
+	}
+	if known && p.m.shapeOf(c.m) == shapeValue && (!c.m.function || !p.at(c.end).is("{") && !p.startsStatement(c.end)) {
 		return nil
 	}
 	// FOREACH(x) { ... } of a macro that is not known
@@ -987,7 +1001,7 @@ func (p *parser) startsStatement(i int) bool {
 	if t.kind == tIdent {
 		switch t.text {
 		case "and", "or", "xor", "bitand", "bitor", "not_eq":
-			return false
+			return !p.cpp
 		}
 		return t.first || isStatementWord(t.text)
 	}

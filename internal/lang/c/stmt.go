@@ -155,6 +155,7 @@ func (l *lowerer) node(s *stmt) []ir.Node {
 		for _, c := range s.catches {
 			t.Handlers = append(t.Handlers, l.handler(c))
 		}
+		t.Finally = l.block(s.orelse)
 		return single(t)
 	case sConfig:
 		return l.config(s)
@@ -573,6 +574,19 @@ func (l *lowerer) foreach(s *stmt) []ir.Node {
 	pre := &effects{l: l}
 	b := &effects{l: l}
 	st := &ir.Stmt{Kind: ir.KindForeach, Span: s.span, Text: l.p.text(s.head), Reason: s.reason}
+	if s.made { // a macro of several headers: all of them at every round
+		st.Kind = ir.KindFor
+		for _, k := range s.value.body {
+			b.statement(k)
+		}
+		st.Test = st.Text
+		st.Cond = &ir.Cond{Op: ir.CondLeaf, Text: st.Text}
+		st.Eval = b.seq()
+		l.exits = nil
+		n := &ir.Loop{Kind: ir.For, S: l.place(st, s.start)}
+		n.Body = l.block(s.body)
+		return single(n)
+	}
 	if s.decl == nil {
 		pre.value(s.value)
 		// the macro may set the names that it is given

@@ -27,7 +27,7 @@ type tree struct {
 	errors   []source.Span
 	fields   map[string][]string // members of each class, as far as the file shows them
 	mu       sync.Mutex
-	texts    *parser
+	headers  func() // reads the headers' macros, before the first body is lowered; nil: done
 }
 
 // Parse reads a file of C, or of C++.
@@ -45,16 +45,12 @@ func Parse(ctx context.Context, f *source.File, o lang.Options, cpp bool) (lang.
 	t.macros = &macros{by: map[string][]*macro{}, cpp: cpp}
 	t.macros.collect(r, elems, false, false)
 	t.facts(f.Path, toks)
-	if !o.Outline {
-		t.macros.include(f.Path, elems, o.ReadFile, t.facts)
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
+	// What a file defines is read with its own macros alone: the index, which opens
+	// no other file, must come to the same.
+	t.headers = func() { t.macros.include(f.Path, elems, o.ReadFile, t.facts) }
 	flat := r.flatten(elems, &state{open: nil})
 	t.resolved = r.resolved
 	flat = t.settle(flat)
-	t.texts = &parser{data: f.Bytes, cpp: cpp}
 	ol := &outliner{t: t, seen: map[string]int{}, space: map[string]bool{}}
 	module := &def{toks: flat, open: -1, close: -1, knr: -1, init: -1, body: -1, end: len(flat)}
 	module.decl = &lang.Decl{Name: "<module>", QualifiedName: "<module>", Kind: ir.FuncModule, Span: source.Span{End: len(f.Bytes)}, Line: 1, EndLine: f.NumLines()}
@@ -66,15 +62,17 @@ func Parse(ctx context.Context, f *source.File, o lang.Options, cpp bool) (lang.
 }
 
 // settle puts the expansions of open macros in their place and pairs brackets,
-// in the arms of groups too.
+// in the arms of groups too. The tokens given stay as they are.
 func (t *tree) settle(toks []token) []token {
-	toks = t.macros.splice(toks)
+	toks = t.macros.splice(append([]token(nil), toks...))
 	pairs(toks)
 	for i := range toks {
 		if g := toks[i].group; g != nil {
+			c := &group{complete: g.complete, span: g.span}
 			for _, a := range g.arms {
-				a.toks = t.settle(a.toks)
+				c.arms = append(c.arms, &arm{head: a.head, toks: t.settle(a.toks)})
 			}
+			toks[i].group = c
 		}
 	}
 	return toks
