@@ -74,7 +74,7 @@ func markJumps(v *flow.View, sd *side) {
 				goesOn = goesOn || a.Role != cfg.Raise && a.Role != cfg.Exception && !a.Virtual
 			}
 		}
-		u.jumps = !goesOn
+		u.jumps = u.jumps || !goesOn
 	}
 }
 

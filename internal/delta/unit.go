@@ -30,7 +30,7 @@ type unit struct {
 	leaves map[string]int // texts of the leaves below a header
 	held   map[string]int // their words
 	arms   map[string][]*unit
-	jumps  bool // some path below it leaves it
+	jumps  bool // a statement that is no jump and may leave all the same
 
 	mate  *unit
 	moved bool // paired out of order
@@ -201,7 +201,11 @@ func (sd *side) node(n ir.Node, parent *unit, arm string) []*unit {
 		}
 		return out
 	}
-	return []*unit{sd.stmt(ir.StmtOf(n), parent, arm)}
+	u := sd.stmt(ir.StmtOf(n), parent, arm)
+	if l, ok := n.(*ir.Leaves); ok {
+		u.jumps = len(l.Exits) > 0
+	}
+	return []*unit{u}
 }
 
 // labels builds the arms of a switch: what stands behind a label, up to the
@@ -321,10 +325,9 @@ func leavesOn(units []*unit, inLoop, inSwitch bool) bool {
 			if !inLoop {
 				return true
 			}
-		case ir.KindCall, ir.KindExpr:
-			if u.jumps {
-				return true
-			}
+		}
+		if u.jumps {
+			return true
 		}
 		for arm, kids := range u.arms {
 			loop := inLoop || isLoop(u.kind) && arm != "else"
