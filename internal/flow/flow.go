@@ -334,4 +334,7 @@ func (v *View) ParseErrors() []source.Span {
 }
 
 // PlaceName is the text of a place.
-func (v *View) PlaceName(p ir.Place) string { return v.Func.Vars[p.Var].Name + p.Path }
+func (v *View) PlaceName(p ir.Place) string {
+	below := strings.TrimLeft(p.Path, "*")
+	return p.Path[:len(p.Path)-len(below)] + v.Func.Vars[p.Var].Name + below
+}

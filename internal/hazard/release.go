@@ -68,6 +68,7 @@ func uncast(s string) string {
 // element is none: another index is another owner.
 func used(v *flow.View, s *ir.Stmt, text string) (place ir.Place, ok bool) {
 	s.Eval.Walk(func(e ir.Eval) {
+		e.Place.Path = strings.TrimSuffix(e.Place.Path, ir.OwnValue)
 		if e.Op == ir.OpUse && v.PlaceName(e.Place) == text && !strings.Contains(e.Place.Path, "[]") {
 			place, ok = e.Place, true
 		}
@@ -192,6 +193,7 @@ func (t *tracer) touch(s *ir.Stmt) touch {
 		if out != leaves && out != perhaps {
 			return
 		}
+		e.Place.Path = strings.TrimSuffix(e.Place.Path, ir.OwnValue)
 		switch e.Op {
 		case ir.OpDef, ir.OpUnbind:
 			switch {

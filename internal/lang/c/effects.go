@@ -353,6 +353,14 @@ func (b *effects) unary(e *expr) {
 	case "&":
 		b.address(e.kids[0])
 	case "*":
+		if inner := bare(e.kids[0]); inner.kind == ePost { // *p++ reads what p pointed to before
+			if p, ok := b.quiet(inner.kids[0]); ok {
+				p.Path += "*"
+				b.use(p)
+				b.step(inner.kids[0])
+				return
+			}
+		}
 		b.read(e)
 	default:
 		b.value(e.kids[0])
