@@ -182,8 +182,16 @@ func (r *resolver) braceHolds(st *state) holder {
 	at := r.holder(st)
 	if at == inList {
 		// a lambda's body or a statement expression in parentheses, else a list
-		if p := st.last(); p != nil && (p.text == ")" || p.text == "(" || p.text == "mutable") {
+		if p := st.last(); p != nil && (p.text == ")" || p.text == "(" || p.text == "mutable" || p.text == "noexcept") {
 			return inBlock
+		}
+		for i := len(st.prev) - 1; r.cpp && i > 0 && i > len(st.prev)-40; i-- { // a lambda's return type
+			if st.prev[i].text == "->" && st.prev[i-1].text == ")" {
+				return inBlock
+			}
+			if t := &st.prev[i]; t.text == ";" || t.text == "{" || t.text == "=" {
+				break
+			}
 		}
 		return inList
 	}

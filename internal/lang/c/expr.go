@@ -409,7 +409,11 @@ func (p *parser) cast() *expr {
 			operand = true
 		case n.is("*"), n.is("&"), n.is("-"), n.is("+"), n.is("++"), n.is("--"):
 			name := p.at(close - 1).text
-			if !isTypeLike(name) || p.names[name] || n.is("++") || n.is("--") {
+			if n.is("++") || n.is("--") { // (T)++x, or (x)++
+				if o := p.at(close + 2); o.kind != tIdent && !o.is("(") && !o.is("*") {
+					return nil
+				}
+			} else if !isTypeLike(name) || p.names[name] {
 				return nil
 			}
 			operand = true
@@ -1211,6 +1215,10 @@ func (p *parser) lambda() *expr {
 		l.mutable = l.mutable || t.text == "mutable"
 		if t.is("(") && p.partner(p.i) > 0 {
 			p.i = p.partner(p.i)
+		} else if t.is("<") {
+			if j := p.castAngle(p.i); j > 0 {
+				p.i = j
+			}
 		}
 		p.i++
 	}

@@ -132,6 +132,15 @@ func (o *outliner) one(p *parser, sc scope) []item {
 			}
 		}
 	}
+	if t.is("__extension__") {
+		p.i++
+		return nil
+	}
+	if t.kind == tIdent && p.at(p.i+1).is("(") && o.standsAlone(p) {
+		p.i = p.partner(p.i+1) + 1
+		p.accept(";")
+		return []item{o.item(p, ir.KindDecl, from, p.i)}
+	}
 	if t.is("extern") && p.at(p.i+1).kind == tString {
 		if p.at(p.i + 2).is("{") {
 			if j := p.partner(p.i + 2); j > 0 {
@@ -145,6 +154,28 @@ func (o *outliner) one(p *parser, sc scope) []item {
 		p.i += 2
 	}
 	return o.declaration(p, from, sc)
+}
+
+// standsAlone reports a macro's call that is a declaration by itself, without a
+// semicolon: what follows stands on another line and is not the name of a
+// function whose type the macro gives.
+func (o *outliner) standsAlone(p *parser) bool {
+	t := p.tok()
+	if m := o.t.macros.lookup(t.text, t.span.Start); !(m != nil && m.function) && !isMacroName(t.text) {
+		return false
+	}
+	j := p.partner(p.i + 1)
+	if j < 0 {
+		return false
+	}
+	n := p.at(j + 1)
+	switch {
+	case n.kind == tEOF, n.is("}"), n.kind == tDirective:
+		return true
+	case n.kind != tIdent || !n.first:
+		return false
+	}
+	return !p.at(j + 2).is("(")
 }
 
 func (o *outliner) directive(t *token, sc scope) []item {
