@@ -348,7 +348,7 @@ func isLoop(k ir.Kind) bool {
 }
 
 // renamed replaces whole identifiers in a normalised text; what stands behind
-// a dot is a field, not a variable.
+// a dot or an arrow is a field, not a variable.
 func renamed(text string, names map[string]string) string {
 	if len(names) == 0 {
 		return text
@@ -362,7 +362,7 @@ func renamed(text string, names map[string]string) string {
 			for j < len(text) && wordByte(text[j]) {
 				j++
 			}
-			if to, ok := names[text[i:j]]; ok && (i == 0 || text[i-1] != '.') {
+			if to, ok := names[text[i:j]]; ok && (i == 0 || text[i-1] != '.' && (text[i-1] != '>' || i < 2 || text[i-2] != '-')) {
 				b.WriteString(to)
 				i = j
 				continue

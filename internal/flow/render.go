@@ -55,7 +55,7 @@ type renderer struct {
 	v    *View
 	o    Options
 	rows []row
-	in   map[*ir.Stmt]*ir.Stmt // statements that a header's own text holds, as that of a for does: the header's row shows them
+	in   map[*ir.Stmt]*ir.Stmt // View.Holders
 	note string
 	out  map[string][]cfg.Edge // the edges of each block
 	uses map[*ir.Stmt][]dataflow.Pair
@@ -66,20 +66,16 @@ type renderer struct {
 func (r *renderer) layout() {
 	depth := map[*ir.Stmt]int{}
 	r.v.Func.Walk(func(s *ir.Stmt, d int) { depth[s] = d })
-	r.in = map[*ir.Stmt]*ir.Stmt{}
+	r.in = r.v.Holders()
 	r.out = map[string][]cfg.Edge{}
 	for _, e := range r.v.Graph.Edges {
 		r.out[e.From] = append(r.out[e.From], e)
 	}
 	r.uses, r.defs = map[*ir.Stmt][]dataflow.Pair{}, map[*ir.Stmt][]dataflow.Pair{}
-	var header *ir.Stmt
 	for _, s := range r.v.Func.Stmts {
-		if header != nil && header.Span.Start < s.Span.Start && s.Span.End <= header.Span.End {
-			r.in[s] = header
-			continue
+		if r.in[s] == nil {
+			r.rows = append(r.rows, row{s: s, depth: depth[s], plain: !significant(s) && s.Kind != ir.KindAssert})
 		}
-		header = s
-		r.rows = append(r.rows, row{s: s, depth: depth[s], plain: !significant(s) && s.Kind != ir.KindAssert})
 	}
 	for _, p := range r.v.Chains.Pairs {
 		r.uses[r.shown(p.Use)] = append(r.uses[r.shown(p.Use)], p)
