@@ -270,6 +270,12 @@ func (m *mutation) check(s *subject) (problem string, skipped bool) {
 }
 
 func (m *mutation) compare(d *delta.Delta) string {
+	return m.compareWith(d, python.Language.Condition)
+}
+
+// compareWith compares what Diff observed with what was constructed; condition
+// reads a condition of the language.
+func (m *mutation) compareWith(d *delta.Delta, condition func(string) (*ir.Cond, error)) string {
 	var got []string
 	left := slices.Clone(d.Ops)
 	for _, o := range d.Ops {
@@ -284,7 +290,7 @@ func (m *mutation) compare(d *delta.Delta) string {
 		return ""
 	}
 	for _, e := range m.expected {
-		i := slices.IndexFunc(left, func(o *delta.Op) bool { return e.fits(o) })
+		i := slices.IndexFunc(left, func(o *delta.Op) bool { return e.fits(o, condition) })
 		if i < 0 {
 			return fmt.Sprintf("expected %s `%s` at %d, got %s", e.kind, e.cond, e.line, strings.Join(got, "; "))
 		}
@@ -296,7 +302,7 @@ func (m *mutation) compare(d *delta.Delta) string {
 	return ""
 }
 
-func (e expectation) fits(o *delta.Op) bool {
+func (e expectation) fits(o *delta.Op, condition func(string) (*ir.Cond, error)) bool {
 	if o.Kind != e.kind {
 		return false
 	}
@@ -306,7 +312,7 @@ func (e expectation) fits(o *delta.Op) bool {
 	if e.cond == "" {
 		return true
 	}
-	want, err := python.Language.Condition(e.cond)
+	want, err := condition(e.cond)
 	have, _ := o.Cond()
 	return err == nil && have != nil && (want.Equal(have) || want.Opposite(have))
 }

@@ -175,7 +175,7 @@ func (o *outliner) standsAlone(p *parser) bool {
 	case n.kind != tIdent || !n.first:
 		return false
 	}
-	return !p.at(j + 2).is("(")
+	return !p.at(j+2).is("(") || isMacroName(n.text) || o.t.macros.lookup(n.text, n.span.Start) != nil
 }
 
 func (o *outliner) directive(t *token, sc scope) []item {
