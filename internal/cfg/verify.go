@@ -240,7 +240,7 @@ func (v *verifier) mayLeave(s *ir.Stmt, r Role) bool {
 	if s.Kind == ir.KindOpaque { // a broken header of a case
 		own = append([]Role{Next}, v.shape.arms[s]...)
 	}
-	if slices.Contains(own, r) {
+	if slices.Contains(own, r) || slices.Contains(v.shape.leaves[s], r) {
 		return true
 	}
 	if !slices.Contains(own, Next) {

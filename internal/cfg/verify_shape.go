@@ -6,6 +6,7 @@ import "flowplan/internal/ir"
 // IR and not off the graph.
 type shape struct {
 	arms      map[*ir.Stmt][]Role // the arms that a condition must have
+	leaves    map[*ir.Stmt][]Role // the ways out of a statement with ways of its own
 	inFinally map[*ir.Stmt]bool
 	part      map[*ir.Stmt]int // the part of a try that a statement stands in, 0 outside of any
 	parts     int
@@ -13,7 +14,7 @@ type shape struct {
 }
 
 func shapeOf(f *ir.Func) *shape {
-	sh := &shape{arms: map[*ir.Stmt][]Role{}, inFinally: map[*ir.Stmt]bool{}, part: map[*ir.Stmt]int{}}
+	sh := &shape{arms: map[*ir.Stmt][]Role{}, leaves: map[*ir.Stmt][]Role{}, inFinally: map[*ir.Stmt]bool{}, part: map[*ir.Stmt]int{}}
 	sh.seq(f.Body, 0, false)
 	return sh
 }
@@ -65,6 +66,11 @@ func (sh *shape) node(n ir.Node, part int, finally bool) {
 	case *ir.Config:
 		for _, a := range n.Arms {
 			sh.stmt(a.S, part, finally)
+		}
+	case *ir.Leaves:
+		sh.stmt(n.S, part, finally)
+		for _, e := range n.Exits {
+			sh.leaves[n.S] = append(sh.leaves[n.S], ways[e.Kind]...)
 		}
 	default:
 		sh.stmt(ir.StmtOf(n), part, finally)

@@ -1,6 +1,7 @@
 package delta
 
 import (
+	"slices"
 	"sort"
 
 	"flowplan/internal/ir"
@@ -25,6 +26,7 @@ const (
 // align pairs the units of both sides.
 func (d *differ) align() {
 	d.pairRange(0, len(d.a.units), 0, len(d.b.units))
+	d.pairSwapped()
 	d.pairMoves()
 	d.pairChains()
 	d.findFlips()
@@ -373,6 +375,44 @@ func dice(a, b map[string]int) float32 {
 		return 0
 	}
 	return 2 * float32(common) / float32(total)
+}
+
+// pairSwapped pairs the arms of an if whose condition was negated, crosswise,
+// where that makes them the same: short statements resemble one another too
+// much for an alignment in order.
+func (d *differ) pairSwapped() {
+	for _, u := range d.a.units {
+		v := u.mate
+		if v == nil || u.chain == nil || v.chain == nil || len(u.chain.ifs) > 1 || len(v.chain.ifs) > 1 || !d.opposite(u, v) {
+			continue
+		}
+		inA := [2][]*unit{armUnits(u, "then"), armUnits(u, "else")}
+		inB := [2][]*unit{armUnits(v, "else"), armUnits(v, "then")}
+		if len(inA[0])+len(inA[1]) == 0 || !slices.EqualFunc(inA[0], inB[0], equal) || !slices.EqualFunc(inA[1], inB[1], equal) {
+			continue
+		}
+		for i := range inA {
+			for j, k := range inA[i] {
+				for _, old := range []*unit{k, inB[i][j]} {
+					if old.mate != nil {
+						old.mate.mate, old.mate = nil, nil
+					}
+				}
+				d.link(k, inB[i][j])
+				// out of the order of the sequences
+				k.moved, inB[i][j].moved = true, true
+			}
+		}
+	}
+}
+
+// armUnits lists all that stands in an arm, in order.
+func armUnits(u *unit, arm string) []*unit {
+	var out []*unit
+	for _, k := range u.arms[arm] {
+		out = append(append(out, k), k.below()...)
+	}
+	return out
 }
 
 // pairMoves pairs what is left over and equal: statements that moved past

@@ -103,7 +103,7 @@ func (d *differ) changed(r pairRow) bool {
 	if u == nil {
 		u = r.b
 	}
-	if u.kind == kindTry {
+	if u.kind == kindTry || d.explained(r.a) != nil || d.explained(r.b) != nil {
 		return false
 	}
 	if r.a != nil && r.b != nil {
@@ -240,7 +240,6 @@ func (d *differ) region(here, there *Side, sd, other *side, chain []*ir.Stmt, bl
 	for _, u := range sd.units {
 		if u.s != nil && (in[u.s] || blocks[blockOf[u.s.ID-1]]) {
 			here.Region = append(here.Region, u.s)
-			here.Region = append(here.Region, u.extra...)
 		}
 	}
 }

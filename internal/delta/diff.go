@@ -54,11 +54,6 @@ func diff(head, work *flow.View) *Delta {
 	for _, u := range d.a.units {
 		if u.mate != nil && u.s != nil && u.mate.s != nil {
 			out.ToWork[u.s], out.ToHead[u.mate.s] = u.mate.s, u.s
-			for i, s := range u.extra {
-				if i < len(u.mate.extra) {
-					out.ToWork[s], out.ToHead[u.mate.extra[i]] = u.mate.extra[i], s
-				}
-			}
 		}
 	}
 	out.Data = d.data(out)
@@ -79,7 +74,7 @@ func markJumps(v *flow.View, sd *side) {
 				goesOn = goesOn || a.Role != cfg.Raise && a.Role != cfg.Exception && !a.Virtual
 			}
 		}
-		u.jumps = !goesOn
+		u.jumps = u.jumps || !goesOn
 	}
 }
 
@@ -122,7 +117,7 @@ func (d *differ) changedHeaders() {
 			d.headerOp(kind, u, v)
 			continue
 		}
-		if u.text == v.text || u.flip {
+		if (u.text == v.text || u.flip) && sameAround(u, v) {
 			continue
 		}
 		switch u.kind {
@@ -136,13 +131,29 @@ func (d *differ) changedHeaders() {
 	}
 }
 
+// sameAround reports whether the init and post of two loops are the same.
+func sameAround(u, v *unit) bool { return slices.EqualFunc(u.around, v.around, equal) }
+
 func (d *differ) headerOp(kind Kind, u, v *unit) *Op {
 	o := &Op{Kind: kind}
-	o.Head = Side{Anchor: u.s, Stmts: stmts([]*unit{u}), Governs: stmts(u.governed()), Cond: u.s.Cond, Text: u.s.Condition()}
-	o.Work = Side{Anchor: v.s, Stmts: stmts([]*unit{v}), Governs: stmts(v.governed()), Cond: v.s.Cond, Text: v.s.Condition()}
+	o.Head = Side{Anchor: u.s, Stmts: []*ir.Stmt{u.s}, Governs: stmts(u.governed()), Cond: u.s.Cond, Text: u.s.Condition()}
+	o.Work = Side{Anchor: v.s, Stmts: []*ir.Stmt{v.s}, Governs: stmts(v.governed()), Cond: v.s.Cond, Text: v.s.Condition()}
+	o.Head.Stmts, o.Work.Stmts = append(o.Head.Stmts, stmts(u.around)...), append(o.Work.Stmts, stmts(v.around)...)
 	d.by[u], d.by[v] = o, o
 	d.ops = append(d.ops, o)
 	return o
+}
+
+// explained is the operation on the loop that a statement is the init or post
+// of, where that has one: it tells what became of them.
+func (d *differ) explained(u *unit) *Op {
+	if u == nil || u.loop == nil {
+		return nil
+	}
+	if o := d.owner[u.loop]; o != nil {
+		return o
+	}
+	return d.by[u.loop]
 }
 
 // governed lists what stands in a header's own arms: of an if its then, and
@@ -154,7 +165,6 @@ func stmts(units []*unit) []*ir.Stmt {
 	for _, u := range units {
 		if u.s != nil {
 			out = append(out, u.s)
-			out = append(out, u.extra...)
 		}
 	}
 	return out
@@ -359,10 +369,6 @@ func (d *differ) becameArm(u, k *unit) *Op {
 
 // whole makes the operation of a header that only one side has.
 func (d *differ) whole(sd *side, u *unit, added bool) {
-	if u.config != nil {
-		d.wholeConfig(sd, u, added)
-		return
-	}
 	kind := d.classify(sd, u)
 	members := []*unit{u}
 	if u.chain != nil && u.chain.mate == nil {
@@ -377,6 +383,11 @@ func (d *differ) whole(sd *side, u *unit, added bool) {
 		if m.s != nil {
 			all = append(all, m)
 		}
+		for _, k := range m.around { // the post stands below
+			if k.arm != "post" && k.mate == nil {
+				all = append(all, k)
+			}
+		}
 		all = append(all, m.below()...)
 	}
 	o := d.record(sd, u, kind, all, added)
@@ -385,36 +396,6 @@ func (d *differ) whole(sd *side, u *unit, added bool) {
 	}
 	d.anchorChain(o, u)
 	d.parts(sd, o, members, added)
-}
-
-// wholeConfig makes the operation of the lines of an #if that only one side
-// has. What a build is configured to leave out is no condition of the program:
-// it is content, and so are the plain statements and jumps in its arms. A
-// construct in an arm is an operation of its own, as it would be without.
-func (d *differ) wholeConfig(sd *side, u *unit, added bool) {
-	var all, lines []*unit
-	var take func(u *unit)
-	take = func(u *unit) {
-		lines = append(lines, u)
-		all = append(all, u)
-		for _, k := range u.arms["then"] {
-			switch {
-			case k.config != nil && k.mate == nil:
-				take(k)
-			case !k.header:
-				all = append(all, k)
-			}
-		}
-	}
-	for _, k := range sd.siblings(u) {
-		if k.config == u.config && k.mate == nil && d.owner[k] == nil {
-			take(k)
-		}
-	}
-	o := d.record(sd, u, ChangeBlock, all, added)
-	for _, k := range lines {
-		d.owner[k] = o
-	}
 }
 
 // parts adds what a plan may name of a new construct instead of the whole: its
@@ -476,6 +457,8 @@ func (d *differ) classify(sd *side, u *unit) Kind {
 		return AddLoop
 	case u.kind == ir.KindCase:
 		return AddBranch
+	case u.kind == ir.KindPreproc: // a configuration is no condition
+		return ChangeBlock
 	case u.chain != nil && u.chain.mate != nil:
 		return AddBranch
 	}
@@ -543,11 +526,7 @@ func (d *differ) record(sd *side, u *unit, kind Kind, all []*unit, added bool) *
 			}
 		}
 	}
-	outer := d.enclosing(u)
-	if kind.Structural() {
-		outer = d.enclosingStructure(u)
-	}
-	if outer != nil {
+	if outer := d.enclosing(u); outer != nil {
 		outer.Parts = append(outer.Parts, o)
 	} else {
 		d.ops = append(d.ops, o)
@@ -557,13 +536,7 @@ func (d *differ) record(sd *side, u *unit, kind Kind, all []*unit, added bool) *
 
 // enclosing is the operation of the innermost new or gone construct or arm
 // around a unit.
-func (d *differ) enclosing(u *unit) *Op { return d.around(u, false) }
-
-// enclosingStructure is the same, the lines of an #if aside: a new one around a
-// new condition does not make the condition a part of content.
-func (d *differ) enclosingStructure(u *unit) *Op { return d.around(u, true) }
-
-func (d *differ) around(u *unit, structure bool) *Op {
+func (d *differ) enclosing(u *unit) *Op {
 	if u.chain != nil {
 		for _, i := range u.chain.ifs {
 			if o := d.owner[i]; o != nil && i != u {
@@ -577,7 +550,7 @@ func (d *differ) around(u *unit, structure bool) *Op {
 		if o := d.arms[armKey{p, arm}]; o != nil {
 			return o
 		}
-		if p.mate == nil && !(structure && p.config != nil) {
+		if p.mate == nil {
 			if o := d.owner[p]; o != nil {
 				return o
 			}
@@ -615,6 +588,12 @@ func (d *differ) place(u *unit) spot {
 			}
 			return spot{chain: c, arm: arm}
 		}
+		if p.mate == nil && p.kind == ir.KindCase && p.arm == "cases" && p.parent.kind == ir.KindSwitch {
+			// without the label its statements belong to the one before
+			if before := p.labelBefore(); before != nil {
+				return spot{owner: before, arm: "then"}
+			}
+		}
 		if p.mate == nil || d.arms[armKey{p, arm}] != nil {
 			continue
 		}
@@ -645,10 +624,24 @@ func (d *differ) samePlace(u, v *unit) bool {
 	return p.owner.mate == q.owner && mainArm(p.arm) == mainArm(q.arm)
 }
 
-// mainArm calls the first arm of an if and the body of a loop by one name: an
-// if may have become a loop.
+// labelBefore is the paired label of a switch next before one that is not.
+func (u *unit) labelBefore() *unit {
+	var before *unit
+	for _, l := range u.parent.arms["cases"] {
+		if l == u {
+			return before
+		}
+		if l.mate != nil {
+			before = l
+		}
+	}
+	return nil
+}
+
+// mainArm calls the first arm of an if and the body and post of a loop by one
+// name: an if may have become a loop, and a while a for.
 func mainArm(arm string) string {
-	if arm == "then" {
+	if arm == "then" || arm == "post" {
 		return "body"
 	}
 	return arm

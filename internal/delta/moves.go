@@ -18,8 +18,9 @@ func (d *differ) moves() {
 			continue
 		}
 		switch {
-		case u.isJump() != v.isJump(), u.isJump() && u.kind != v.kind, u.kind == ir.KindGoto && u.text != v.text:
+		case u.isJump() != v.isJump(), u.isJump() && u.kind != v.kind, d.aimsElsewhere(u, v):
 			d.rewire(u, v)
+		case d.explained(u) != nil && d.explained(u) == d.explained(v):
 		case !d.samePlace(u, v) && !d.turned(u, v):
 			d.rewire(u, v)
 		case u.moved && u.header && !d.movedAlong(u):
@@ -28,6 +29,43 @@ func (d *differ) moves() {
 	}
 	d.strayJumps(d.b, true)
 	d.strayJumps(d.a, false)
+}
+
+// aimsElsewhere reports whether a jump with a label goes to another place now:
+// a label that was only given another name is the same place.
+func (d *differ) aimsElsewhere(u, v *unit) bool {
+	switch u.kind {
+	case ir.KindGoto, ir.KindBreak, ir.KindContinue:
+	default:
+		return false
+	}
+	if u.kind != v.kind || u.text == v.text {
+		return false
+	}
+	from, to := aim(d.va, u.s), aim(d.vb, v.s)
+	if from == nil || to == nil {
+		return from != to
+	}
+	return d.a.byS[from].mate != d.b.byS[to]
+}
+
+// aim is the statement that a jump goes to; nil where it goes to none, or to
+// several.
+func aim(v *flow.View, s *ir.Stmt) *ir.Stmt {
+	var out *ir.Stmt
+	for _, p := range v.Graph.Instances[s.ID-1] {
+		for _, a := range v.Graph.Points[p].Out {
+			t := v.Graph.Points[a.To].Stmt
+			if a.Virtual || a.Role == cfg.Exception {
+				continue
+			}
+			if t == nil || out != nil && out != t {
+				return nil
+			}
+			out = t
+		}
+	}
+	return out
 }
 
 // movedAlong reports whether the construct around a moved unit moved with it,

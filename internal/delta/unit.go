@@ -1,6 +1,7 @@
 package delta
 
 import (
+	"slices"
 	"strings"
 
 	"flowplan/internal/ir"
@@ -20,16 +21,16 @@ type unit struct {
 	parent *unit // innermost construct around it, nil at the top
 	arm    string
 	depth  int
-	chain  *chain     // of an if: the if/elif/else that it belongs to
-	config *ir.Config // of an #if, #elif or #else: what they are arms of
-	elif   bool       // an arm of a chain whose earlier arms can complete
+	chain  *chain // of an if: the if/elif/else that it belongs to
+	elif   bool   // an arm of a chain whose earlier arms can complete
 
-	extra  []*ir.Stmt // of a for: its init and post, one with the header
 	header bool
+	around []*unit        // of a for: its init and post, which are one with the header
+	loop   *unit          // of such an init or post: the for
 	leaves map[string]int // texts of the leaves below a header
 	held   map[string]int // their words
 	arms   map[string][]*unit
-	jumps  bool // some path below it leaves it
+	jumps  bool // a statement that is no jump and may leave all the same
 
 	mate  *unit
 	moved bool // paired out of order
@@ -146,14 +147,22 @@ func (sd *side) node(n ir.Node, parent *unit, arm string) []*unit {
 	case *ir.If:
 		return sd.ifChain(n, parent, arm)
 	case *ir.Loop:
+		out := sd.seq(n.Init, parent, arm)
 		u := sd.stmt(n.S, parent, arm)
 		u.header = true
-		sd.forHeader(u, n)
+		sd.body(u, "post", n.Post)
+		u.around = append(slices.Clone(out), u.arms["post"]...)
+		for _, k := range u.around {
+			k.loop = u
+		}
 		sd.body(u, "body", n.Body)
 		sd.body(u, "else", n.Else)
-		return []*unit{u}
+		return append(out, u)
 	case *ir.Switch:
-		return []*unit{sd.switchArms(n, parent, arm)}
+		u := sd.stmt(n.S, parent, arm)
+		u.header = true
+		sd.labels(u, n.Body)
+		return []*unit{u}
 	case *ir.Match:
 		u := sd.stmt(n.S, parent, arm)
 		u.header = true
@@ -186,55 +195,32 @@ func (sd *side) node(n ir.Node, parent *unit, arm string) []*unit {
 		var out []*unit
 		for _, a := range n.Arms {
 			u := sd.stmt(a.S, parent, arm)
-			u.header, u.config = true, n
+			u.header = true
 			sd.body(u, "then", a.Body)
 			out = append(out, u)
 		}
 		return out
 	}
-	return []*unit{sd.stmt(ir.StmtOf(n), parent, arm)}
+	u := sd.stmt(ir.StmtOf(n), parent, arm)
+	if l, ok := n.(*ir.Leaves); ok {
+		u.jumps = len(l.Exits) > 0
+	}
+	return []*unit{u}
 }
 
-// forHeader makes a for's init and post part of its header: a change of one of
-// them is a change of the header.
-func (sd *side) forHeader(u *unit, n *ir.Loop) {
-	if len(n.Init)+len(n.Post) == 0 {
-		return
-	}
-	part := func(nodes []ir.Node) string {
-		var texts []string
-		for _, k := range nodes {
-			if s := ir.StmtOf(k); s != nil {
-				u.extra = append(u.extra, s)
-				sd.byS[s] = u
-				texts = append(texts, s.Text)
-			}
-		}
-		return strings.Join(texts, ", ")
-	}
-	u.text = "for (" + part(n.Init) + "; " + n.S.Condition() + "; "
-	u.text += part(n.Post) + ")"
-}
-
-// switchArms builds a switch with an arm for each of its own labels; what
-// stands behind a label is its arm, whether or not it falls through.
-func (sd *side) switchArms(n *ir.Switch, parent *unit, arm string) *unit {
-	u := sd.stmt(n.S, parent, arm)
-	u.header = true
-	at, name, owner := u, "body", 0
-	for i, k := range n.Body {
-		label, ok := k.(*ir.CaseLabel)
-		if !ok {
+// labels builds the arms of a switch: what stands behind a label, up to the
+// next one, belongs to it. Labels inside other constructs are plain statements.
+func (sd *side) labels(u *unit, nodes []ir.Node) {
+	at, arm := u, "body"
+	for _, n := range nodes {
+		if l, ok := n.(*ir.CaseLabel); ok {
+			at, arm = sd.stmt(l.S, u, "cases"), "then"
+			at.header = true
+			u.arms["cases"] = append(u.arms["cases"], at)
 			continue
 		}
-		sd.body(at, name, n.Body[owner:i])
-		owner = i + 1
-		at, name = sd.stmt(label.S, u, "cases"), "then"
-		at.header = true
-		u.arms["cases"] = append(u.arms["cases"], at)
+		at.arms[arm] = append(at.arms[arm], sd.node(n, at, arm)...)
 	}
-	sd.body(at, name, n.Body[owner:])
-	return u
 }
 
 // ifChain builds an if with its elifs and else. An else or elif after arms that
@@ -339,10 +325,9 @@ func leavesOn(units []*unit, inLoop, inSwitch bool) bool {
 			if !inLoop {
 				return true
 			}
-		case ir.KindCall, ir.KindExpr:
-			if u.jumps {
-				return true
-			}
+		}
+		if u.jumps {
+			return true
 		}
 		for arm, kids := range u.arms {
 			loop := inLoop || isLoop(u.kind) && arm != "else"
@@ -363,7 +348,7 @@ func isLoop(k ir.Kind) bool {
 }
 
 // renamed replaces whole identifiers in a normalised text; what stands behind
-// a dot is a field, not a variable.
+// a dot or an arrow is a field, not a variable.
 func renamed(text string, names map[string]string) string {
 	if len(names) == 0 {
 		return text
@@ -377,7 +362,7 @@ func renamed(text string, names map[string]string) string {
 			for j < len(text) && wordByte(text[j]) {
 				j++
 			}
-			if to, ok := names[text[i:j]]; ok && (i == 0 || text[i-1] != '.') {
+			if to, ok := names[text[i:j]]; ok && (i == 0 || text[i-1] != '.' && (text[i-1] != '>' || i < 2 || text[i-2] != '-')) {
 				b.WriteString(to)
 				i = j
 				continue

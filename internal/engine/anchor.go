@@ -192,7 +192,7 @@ func pairAnchor(v *flow.View, m []string) (a anchor, problem string) {
 	}
 	known := false
 	for i := range v.Func.Vars {
-		rest, ok := strings.CutPrefix(a.variable, v.Func.Vars[i].Name)
+		rest, ok := strings.CutPrefix(strings.TrimLeft(a.variable, "*"), v.Func.Vars[i].Name)
 		known = known || ok && (rest == "" || strings.ContainsAny(rest[:1], ".[*") || strings.HasPrefix(rest, "->"))
 	}
 	if !known && (a.def != nil && a.use != nil) {

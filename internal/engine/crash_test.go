@@ -29,9 +29,9 @@ const installGCC = "install gcc with its sanitizers (Debian: gcc; Fedora: gcc li
 func TestCrashGCC(t *testing.T) {
 	for _, c := range []crash{
 		{name: "address", source: "jobs.c", build: []string{"gcc", "-g", "-fsanitize=address"}, fault: "job_report(j, code)", caller: "queue_run",
-			also: []string{"freed: queue_drop jobs.c:41 free(j);  from queue_run:58 main:68\n", "allocated: job_new jobs.c:19 struct job *j = malloc(sizeof *j);  from queue_push:31 main:67\n"}},
+			also: []string{"freed: queue_drop jobs.c:41 free(j)  from queue_run:58 main:68\n", "allocated: job_new jobs.c:19 struct job *j = malloc(sizeof *j)  from queue_push:31 main:67\n"}},
 		{name: "overflow", source: "words.c", build: []string{"gcc", "-g", "-fsanitize=address"}, fault: "append(out, at, word)", caller: "join",
-			also: []string{"allocated: join words.c:25 char *out = malloc(room);"}},
+			also: []string{"allocated: join words.c:25 char *out = malloc(room)"}},
 		{name: "undefined", source: "clamp.c", build: []string{"gcc", "-g", "-fsanitize=undefined", "-fno-sanitize-recover"}, fault: "scale(level, by)"},
 		{name: "undefined with a stack", source: "clamp.c", build: []string{"gcc", "-g", "-fsanitize=undefined"}, run: []string{"env", "UBSAN_OPTIONS=print_stacktrace=1", "PROGRAM"}, fault: "scale(level, by)", caller: "adjust"},
 	} {

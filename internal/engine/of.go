@@ -374,7 +374,7 @@ func (o *ofCall) frames(ctx context.Context, r locate.Result) error {
 			o.share = min(functionBudget, o.left)
 			o.view(v, 0, mark)
 		} else {
-			o.say(caller(v, v.StmtOn(f.Line, f.Col, inner)))
+			o.say(caller(v, v.StmtOn(f.Line, f.Col, inner), passed(v, f.Match.ID(), r.Others)))
 		}
 		inner = v.Func.Name
 		shown++
@@ -387,6 +387,23 @@ func (o *ofCall) frames(ctx context.Context, r locate.Result) error {
 		o.say(line)
 	}
 	return nil
+}
+
+// passed says where the other stacks of a report went through a function.
+func passed(v *flow.View, id string, others []locate.Stack) map[*ir.Stmt]string {
+	out := map[*ir.Stmt]string{}
+	for _, s := range others {
+		inner := ""
+		for _, f := range s.Frames {
+			if f.Match.ID() == id && !f.Moved {
+				if st := v.StmtOn(f.Line, f.Col, inner); st != nil {
+					out[st] = s.Name + " here"
+				}
+			}
+			inner = f.Match.Name
+		}
+	}
+	return out
 }
 
 // other is another stack of a report in a line: its innermost statement inside
@@ -414,30 +431,44 @@ func (o *ofCall) other(ctx context.Context, s locate.Stack) (string, error) {
 	return b.String(), nil
 }
 
-// caller is a frame further out: the call, its guards, and where what it uses
-// comes from.
-func caller(v *flow.View, call *ir.Stmt) string {
+// caller is a frame further out: the call, its guards, where what it uses comes
+// from, and what else is known of statements on the way.
+func caller(v *flow.View, call *ir.Stmt, known map[*ir.Stmt]string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "called from %s  %s:%s\n", flow.Name(v.Decl), v.File.Source.Path, v.Range())
 	if call == nil {
 		return b.String()
 	}
+	in := v.Holders()
+	shown := func(s *ir.Stmt) *ir.Stmt {
+		if h := in[s]; h != nil {
+			return h
+		}
+		return s
+	}
 	rows := map[*ir.Stmt]string{}
 	for _, g := range v.Graph.Guards(call) {
-		rows[g.Header] = strings.ToUpper(string(g.Role[:1]))
+		rows[shown(g.Header)] = strings.ToUpper(string(g.Role[:1]))
 	}
 	var params []string
 	for _, d := range v.Chains.Reaching(call) {
 		switch {
 		case d.Kind == ir.DefParam:
 			params = append(params, v.PlaceName(d.Place))
-		case d.Stmt != nil && rows[d.Stmt] == "":
-			rows[d.Stmt] = "defines " + v.PlaceName(d.Place)
+		case d.Stmt != nil && rows[shown(d.Stmt)] == "":
+			rows[shown(d.Stmt)] = "defines " + v.PlaceName(d.Place)
 		}
 	}
-	rows[call] = "<== call"
+	for s, note := range known {
+		if rows[shown(s)] == "" {
+			rows[shown(s)] = note
+		} else {
+			rows[shown(s)] += ", " + note
+		}
+	}
+	rows[shown(call)] = "<== call"
 	if len(params) > 0 {
-		rows[call] += "  parameter: " + strings.Join(params, ", ")
+		rows[shown(call)] += "  parameter: " + strings.Join(params, ", ")
 	}
 	for _, st := range v.Func.Stmts {
 		if note, ok := rows[st]; ok {

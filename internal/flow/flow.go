@@ -298,6 +298,21 @@ func wordByte(b byte) bool {
 	return b == '_' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= 0x80
 }
 
+// Holders gives the header of each statement that stands within a header's own
+// text, as the init and post of a for do: the header shows them.
+func (v *View) Holders() map[*ir.Stmt]*ir.Stmt {
+	in := map[*ir.Stmt]*ir.Stmt{}
+	var header *ir.Stmt
+	for _, s := range v.Func.Stmts {
+		if header != nil && header.Span.Start < s.Span.Start && s.Span.End <= header.Span.End {
+			in[s] = header
+		} else {
+			header = s
+		}
+	}
+	return in
+}
+
 // Nearest is the statement on a line, else the one that begins closest to it.
 func (v *View) Nearest(line int) *ir.Stmt {
 	if s := v.StmtAt(line); s != nil {
@@ -334,4 +349,8 @@ func (v *View) ParseErrors() []source.Span {
 }
 
 // PlaceName is the text of a place.
-func (v *View) PlaceName(p ir.Place) string { return v.Func.Vars[p.Var].Name + p.Path }
+func (v *View) PlaceName(p ir.Place) string {
+	path := strings.ReplaceAll(p.Path, "*.", "->")
+	below := strings.TrimLeft(path, "*")
+	return path[:len(path)-len(below)] + v.Func.Vars[p.Var].Name + below
+}

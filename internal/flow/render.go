@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -54,7 +55,7 @@ type renderer struct {
 	v    *View
 	o    Options
 	rows []row
-	at   map[*ir.Stmt]int // row of a statement
+	in   map[*ir.Stmt]*ir.Stmt // View.Holders
 	note string
 	out  map[string][]cfg.Edge // the edges of each block
 	uses map[*ir.Stmt][]dataflow.Pair
@@ -65,20 +66,39 @@ type renderer struct {
 func (r *renderer) layout() {
 	depth := map[*ir.Stmt]int{}
 	r.v.Func.Walk(func(s *ir.Stmt, d int) { depth[s] = d })
-	r.at = map[*ir.Stmt]int{}
+	r.in = r.v.Holders()
 	r.out = map[string][]cfg.Edge{}
 	for _, e := range r.v.Graph.Edges {
 		r.out[e.From] = append(r.out[e.From], e)
 	}
 	r.uses, r.defs = map[*ir.Stmt][]dataflow.Pair{}, map[*ir.Stmt][]dataflow.Pair{}
+	for _, s := range r.v.Func.Stmts {
+		if r.in[s] == nil {
+			r.rows = append(r.rows, row{s: s, depth: depth[s], plain: !significant(s) && s.Kind != ir.KindAssert})
+		}
+	}
 	for _, p := range r.v.Chains.Pairs {
-		r.uses[p.Use] = append(r.uses[p.Use], p)
-		r.defs[p.Def.Stmt] = append(r.defs[p.Def.Stmt], p)
+		r.uses[r.shown(p.Use)] = append(r.uses[r.shown(p.Use)], p)
+		r.defs[r.shown(p.Def.Stmt)] = append(r.defs[r.shown(p.Def.Stmt)], p)
 	}
-	for i, s := range r.v.Func.Stmts {
-		r.at[s] = i
-		r.rows = append(r.rows, row{s: s, depth: depth[s], plain: !significant(s) && s.Kind != ir.KindAssert})
+}
+
+// shown is the statement whose row shows a statement.
+func (r *renderer) shown(s *ir.Stmt) *ir.Stmt {
+	if h := r.in[s]; h != nil {
+		return h
 	}
+	return s
+}
+
+// label is what names a row: its line, with a letter where another block begins
+// on the same one.
+func (r *renderer) label(s *ir.Stmt) string {
+	g := r.v.Graph
+	if blk := g.Blocks[g.BlockOf[s.ID-1]]; blk.First() == s {
+		return blk.ID
+	}
+	return strconv.Itoa(s.Line)
 }
 
 // choose hides rows until the view is within its budget: first what the focus
@@ -341,7 +361,11 @@ func (r *renderer) line(i int) string {
 		text = cutText(text)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d %s", s.Line, text)
+	label := strconv.Itoa(s.Line)
+	if !r.o.DFG {
+		label = r.label(s)
+	}
+	b.WriteString(label + " " + text)
 	var notes []string
 	if row.folded > 0 {
 		notes = append(notes, fmt.Sprintf("{%d}", row.folded))
@@ -411,17 +435,56 @@ func (r *renderer) edgeNotes(i int) []string {
 	}
 	if s != blk.Last() {
 		for k, t := range blk.Stmts {
-			if t == s && blk.Stmts[k+1] != next {
+			if t == s && r.shown(blk.Stmts[k+1]) != next {
 				notes = append(notes, "->"+strconv.Itoa(blk.Stmts[k+1].Line))
 			}
 		}
 		return notes
 	}
 	for _, e := range r.out[blk.ID] {
-		if n := edgeNote(s, e, next); n != "" {
+		if n := edgeNote(s, r.toRow(e), next); n != "" {
 			notes = append(notes, n)
 		}
 	}
+	if len(r.out[blk.ID]) == 0 {
+		notes = append(notes, "ends") // a call that does not come back
+	}
+	return append(notes, r.heldNotes(s)...)
+}
+
+// toRow is an edge as the rows show it: to a header instead of to what its text
+// holds.
+func (r *renderer) toRow(e cfg.Edge) cfg.Edge {
+	h := r.in[e.ToStmt]
+	if h == nil {
+		return e
+	}
+	e.ToStmt, e.To = h, r.label(h)
+	if e.Role == cfg.Next && e.FromStmt != nil && e.FromStmt.Line > h.Line {
+		e.Role = cfg.Loop
+	}
+	return e
+}
+
+// heldNotes lists the edges out of what a header's text holds, but for those
+// that stay there.
+func (r *renderer) heldNotes(header *ir.Stmt) []string {
+	var notes []string
+	g := r.v.Graph
+	for s, h := range r.in {
+		blk := g.Blocks[g.BlockOf[s.ID-1]]
+		if h != header || blk.Last() != s {
+			continue
+		}
+		for _, e := range r.out[blk.ID] {
+			if r.shown(e.ToStmt) != header {
+				if n := edgeNote(s, r.toRow(e), nil); n != "" && !slices.Contains(notes, n) {
+					notes = append(notes, n)
+				}
+			}
+		}
+	}
+	slices.Sort(notes)
 	return notes
 }
 
@@ -486,55 +549,62 @@ func (r *renderer) pairNotes(s *ir.Stmt) []string {
 }
 
 func (r *renderer) useNotes(s *ir.Stmt) []string {
+	uses := slices.Clone(r.uses[s])
+	slices.SortStableFunc(uses, func(a, b dataflow.Pair) int {
+		return cmp.Or(cmp.Compare(a.Def.Place.Var, b.Def.Place.Var), cmp.Compare(a.Def.Place.Path, b.Def.Place.Path), cmp.Compare(a.Def.Line, b.Def.Line))
+	})
 	var notes noteList
-	first := true
-	for _, p := range r.uses[s] {
-		first = notes.add("<"+r.v.PlaceName(p.Def.Place)+":", defLabel(p.Def.Stmt, p.Def.Line, p.Def.Kind, p.Def.May), first)
+	for _, p := range uses {
+		notes.add("<"+r.v.PlaceName(p.Def.Place)+":", defLabel(p.Def.Stmt, p.Def.Line, p.Def.Kind, p.Def.May))
 	}
-	return sameSource(notes)
+	return sameSource(notes.texts())
 }
 
-// noteList gathers notes of one kind: lines behind the same key are joined.
-type noteList []string
+// noteList gathers notes of one kind: labels behind the same key are joined,
+// each said once.
+type noteList struct {
+	keys   []string
+	labels map[string][]string
+}
 
-func (l *noteList) add(key string, line string, first bool) bool {
-	if last := len(*l) - 1; !first && last >= 0 && strings.HasPrefix((*l)[last], key) {
-		(*l)[last] += "," + line
-	} else {
-		*l = append(*l, key+line)
+func (l *noteList) add(key, label string) {
+	if l.labels == nil {
+		l.labels = map[string][]string{}
 	}
-	return false
+	if l.labels[key] == nil {
+		l.keys = append(l.keys, key)
+	}
+	if !slices.Contains(l.labels[key], label) {
+		l.labels[key] = append(l.labels[key], label)
+	}
+}
+
+func (l *noteList) texts() []string {
+	var out []string
+	for _, k := range l.keys {
+		out = append(out, k+strings.Join(l.labels[k], ","))
+	}
+	return out
 }
 
 func (r *renderer) defNotes(s *ir.Stmt) []string {
-	v := r.v
+	defs := slices.Clone(r.defs[s])
+	slices.SortStableFunc(defs, func(a, b dataflow.Pair) int {
+		return cmp.Or(cmp.Compare(a.Def.Order, b.Def.Order), cmp.Compare(a.Use.ID, b.Use.ID))
+	})
+	one := true
+	for _, p := range defs {
+		one = one && r.v.PlaceName(p.Def.Place) == r.v.PlaceName(defs[0].Def.Place)
+	}
 	var notes noteList
-	first := true
-	many := ""
-	var defs []*dataflow.Definition // in the order of the function's
-	for _, p := range r.defs[s] {
-		if many == "" {
-			many = v.PlaceName(p.Def.Place)
-		} else if many != v.PlaceName(p.Def.Place) {
-			many = "*"
-		}
-		if !slices.Contains(defs, p.Def) {
-			defs = append(defs, p.Def)
-		}
-	}
-	slices.SortFunc(defs, func(a, b *dataflow.Definition) int { return a.Order - b.Order })
-	for _, d := range defs {
+	for _, p := range defs {
 		key := ">"
-		if many == "*" {
-			key = ">" + v.PlaceName(d.Place) + ":"
+		if !one {
+			key += r.v.PlaceName(p.Def.Place) + ":"
 		}
-		for _, p := range r.defs[s] {
-			if p.Def == d {
-				first = notes.add(key, strconv.Itoa(p.Use.Line), first)
-			}
-		}
+		notes.add(key, strconv.Itoa(p.Use.Line))
 	}
-	return notes
+	return notes.texts()
 }
 
 // sameSource joins the places that come from the same lines: `<a:12 <b:12`

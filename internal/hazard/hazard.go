@@ -93,26 +93,27 @@ func unreadable(v *flow.View) []int {
 	return lines
 }
 
-// bound says how a use of a variable is reached.
-type bound struct{ by, unbound bool }
+// bound says how a use of a variable is reached: by a definition, by one of a
+// part of it, by none.
+type bound struct{ by, partly, unbound bool }
 
 // uses gathers, per statement and variable, whether definitions and `unbound`
 // reach it.
 func uses(v *flow.View) map[*ir.Stmt]map[int]bound {
 	out := map[*ir.Stmt]map[int]bound{}
 	for _, p := range v.Chains.Pairs {
-		if p.Def.Place.Path != "" {
-			continue
-		}
 		m := out[p.Use]
 		if m == nil {
 			m = map[int]bound{}
 			out[p.Use] = m
 		}
 		b := m[p.Def.Place.Var]
-		if p.Def.Kind == ir.DefUnbound {
+		switch {
+		case p.Def.Place.Path != "":
+			b.partly = true
+		case p.Def.Kind == ir.DefUnbound:
 			b.unbound = true
-		} else {
+		default:
 			b.by = true
 		}
 		m[p.Def.Place.Var] = b
@@ -127,7 +128,7 @@ func (c *comparison) unbound() {
 	for _, s := range c.d.Work.Func.Stmts {
 		for v, b := range now[s] {
 			info := c.d.Work.Func.Vars[v]
-			if !b.unbound || info.Shared || info.AddressTaken || info.Scope != ir.Local {
+			if !b.unbound || b.partly || info.Shared || info.AddressTaken || info.Scope != ir.Local {
 				continue
 			}
 			if old := c.d.ToHead[s]; old != nil && c.was(before[old], info.Name, b) {
@@ -222,6 +223,7 @@ func fallsOff(v *flow.View) (line int, mixed bool) {
 		if a.Virtual || !from.Live || a.Role == cfg.Return || a.Role == cfg.Exception {
 			continue
 		}
+		line = v.Func.Line // of an empty body
 		if from.Stmt != nil {
 			line = from.Stmt.Line
 		}

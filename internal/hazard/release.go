@@ -68,6 +68,7 @@ func uncast(s string) string {
 // element is none: another index is another owner.
 func used(v *flow.View, s *ir.Stmt, text string) (place ir.Place, ok bool) {
 	s.Eval.Walk(func(e ir.Eval) {
+		e.Place.Path = strings.TrimSuffix(e.Place.Path, ir.OwnValue)
 		if e.Op == ir.OpUse && v.PlaceName(e.Place) == text && !strings.Contains(e.Place.Path, "[]") {
 			place, ok = e.Place, true
 		}
@@ -192,6 +193,7 @@ func (t *tracer) touch(s *ir.Stmt) touch {
 		if out != leaves && out != perhaps {
 			return
 		}
+		e.Place.Path = strings.TrimSuffix(e.Place.Path, ir.OwnValue)
 		switch e.Op {
 		case ir.OpDef, ir.OpUnbind:
 			switch {
@@ -422,14 +424,43 @@ func wordByte(b byte) bool {
 	return b == '_' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= 0x80
 }
 
-// mentions reports whether a statement, or a condition that decides whether it
-// runs, reads the owner: it is given away, or there is nothing to give back.
+// mentions reports whether a statement reads the owner, so that it is given
+// away, or runs only where nothing was taken.
 func mentions(v *flow.View, s *ir.Stmt, owner string) bool {
 	if _, ok := used(v, s, owner); ok {
 		return true
 	}
 	for _, g := range v.Graph.Guards(s) {
-		if _, ok := used(v, g.Header, owner); ok {
+		if g.Header.Cond != nil && untaken(g.Header.Cond, g.Role == cfg.True, owner) {
+			return true
+		}
+	}
+	return false
+}
+
+// untaken reports whether a condition, when it comes out so, may mean that the
+// owner holds nothing: !p, p == NULL, fd < 0.
+func untaken(c *ir.Cond, outcome bool, owner string) bool {
+	switch c.Op {
+	case ir.CondNot:
+		return untaken(c.Kids[0], !outcome, owner)
+	case ir.CondLeaf:
+		return !outcome && strings.Contains(c.Text, owner) && !callsName(c.Text, owner)
+	case ir.CondCompare:
+		other := ""
+		for i, k := range c.Kids {
+			if strings.Contains(k.Text, owner) {
+				other = c.Kids[1-i].Text
+			}
+		}
+		switch other {
+		case "NULL", "0", "nullptr", "-1", "None", "NUL", "nil":
+			return outcome == (c.Rel == "==" || c.Rel == "<" || c.Rel == "<=" || c.Rel == "is")
+		}
+		return false
+	}
+	for _, k := range c.Kids {
+		if untaken(k, outcome, owner) {
 			return true
 		}
 	}

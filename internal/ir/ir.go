@@ -135,8 +135,8 @@ type Var struct {
 }
 
 // Place is what a statement reads or writes: a variable, or something below
-// it. Path is "" for the variable itself, else a chain of ".f", "[]" and "->f"
-// or "*" for what lies behind a pointer: x.f[] is {x, ".f[]"}. A use of Path
+// it. Path is "" for the variable itself, else a chain of ".f", "[]" and "*"
+// for what lies behind a pointer: x.f[] is {x, ".f[]"}, p->f is {p, "*.f"}. A use of Path
 // OwnValue reads the variable and nothing below it: the p of `*p = 1`.
 type Place struct {
 	Var  int

@@ -399,6 +399,7 @@ func (p *parser) declaration() *declaration {
 	first := p.i
 	next, _ := p.skipSpecifiers(p.i)
 	class := true
+	inside := -1 // up to where template arguments go
 	for i := first; i < next; i++ {
 		t := p.at(i)
 		switch t.text {
@@ -420,8 +421,10 @@ func (p *parser) declaration() *declaration {
 				}
 			}
 		case "int", "char", "short", "long", "float", "double", "signed", "unsigned", "_Bool", "bool":
-			class = false
-			d.integer = true
+			if i > inside { // of a template's arguments they say nothing
+				class = false
+				d.integer = true
+			}
 		}
 		if t.is("{") {
 			if j := p.partner(i); j > 0 && j < next {
@@ -431,6 +434,7 @@ func (p *parser) declaration() *declaration {
 		if t.kind == tPunct && t.text == "<" {
 			if j := p.angle(i); j > 0 && j < next {
 				p.tight(i, j)
+				inside = max(inside, j)
 			}
 		}
 	}

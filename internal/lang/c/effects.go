@@ -186,13 +186,7 @@ func (b *effects) place(e *expr, written bool) (ir.Place, bool) {
 			if len(p.Path) > 8*maxPath {
 				return p, true
 			}
-			p.Path += "->" + e.name
-			return p, true
-		}
-		// (*p).n is p->n
-		if base.kind == eUnary && base.val == "*" && len(p.Path) > 0 && p.Path[len(p.Path)-1] == '*' {
-			p.Path = p.Path[:len(p.Path)-1] + "->" + e.name
-			return p, true
+			p.Path += "*"
 		}
 		p.Path += "." + e.name
 		return p, true
@@ -353,6 +347,14 @@ func (b *effects) unary(e *expr) {
 	case "&":
 		b.address(e.kids[0])
 	case "*":
+		if inner := bare(e.kids[0]); inner.kind == ePost { // *p++ reads what p pointed to before
+			if p, ok := b.quiet(inner.kids[0]); ok {
+				p.Path += "*"
+				b.use(p)
+				b.step(inner.kids[0])
+				return
+			}
+		}
 		b.read(e)
 	default:
 		b.value(e.kids[0])
@@ -387,8 +389,13 @@ func (b *effects) call(e *expr) {
 	}
 	type passed struct{ p ir.Place }
 	var out []passed
-	for _, a := range e.kids[1:] {
+	for i, a := range e.kids[1:] {
 		x := bare(a)
+		if p, ok := b.whole(callee, i, x); ok { // it is passed by its address
+			b.use(p)
+			out = append(out, passed{p})
+			continue
+		}
 		if x.kind == eCast && len(x.kids) == 1 && x.val == "cast" {
 			x = bare(x.kids[0])
 		}
@@ -414,6 +421,23 @@ func (b *effects) call(e *expr) {
 	for _, o := range out {
 		b.def(o.p, true)
 	}
+}
+
+// whole is the local that an argument hands over although it bears no &: an
+// array, or the list of arguments that va_start and its like begin.
+func (b *effects) whole(callee *expr, i int, arg *expr) (ir.Place, bool) {
+	if arg.kind != eName {
+		return ir.Place{}, false
+	}
+	v, ok := b.l.local(arg.val)
+	if !ok {
+		return ir.Place{}, false
+	}
+	list := i == 0 && callee.kind == eName && (callee.val == "va_start" || callee.val == "va_copy" || callee.val == "__builtin_va_start" || callee.val == "__builtin_va_copy")
+	if list {
+		b.l.fn.Vars[v].AddressTaken = true
+	}
+	return ir.Place{Var: v}, list || b.l.arrays[v]
 }
 
 // truth is value for a condition.

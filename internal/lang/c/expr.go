@@ -832,8 +832,10 @@ func (p *parser) primary() *expr {
 		switch t.text {
 		case "(":
 			close := p.partner(p.i)
-			if close < 0 {
-				p.i = p.end
+			if close < 0 { // never closed: no further than the statement seems to go
+				for p.i < p.end && !p.is(";") && !p.is("{") && !p.is("}") {
+					p.i++
+				}
 				return p.bad(from)
 			}
 			end := p.end

@@ -185,6 +185,7 @@ func (l *lowerer) function() {
 	l.p.names = outer.names
 	l.addressed(l.p.toks)
 	body := l.block(l.p.statements())
+	l.fn.Result = l.result()
 	if d.try {
 		l.p = outer
 		l.p.i = end + 1

@@ -597,6 +597,11 @@ func (p *parser) badHeader(s *stmt, from int) []*stmt {
 	if p.is("(") {
 		if j := p.partner(p.i); j > 0 {
 			p.i = j + 1
+		} else { // never closed: what stands on its line is the header
+			for p.i++; p.i < p.end && !p.is("{") && !p.is(";") && !p.is("}") && !p.tok().first; {
+				p.i++
+			}
+			return p.opaque(from, "a header whose parentheses are not closed")
 		}
 	}
 	if s.value != nil || p.i > from+1 { // the parentheses are there, what is in them is not understood
