@@ -157,7 +157,7 @@ func (b *effects) place(e *expr, written bool) (ir.Place, bool) {
 	case eSame:
 		return b.place(e.kids[0], written)
 	case eCast:
-		if len(e.kids) == 1 {
+		if len(e.kids) == 1 && e.kids[0].kind != eInit {
 			return b.place(e.kids[0], written)
 		}
 	case eMacro:
@@ -177,9 +177,14 @@ func (b *effects) place(e *expr, written bool) (ir.Place, bool) {
 				return ir.Place{Var: v}, true
 			}
 		}
+		if e.val == "->" && base.kind == eUnary && base.val == "&" { // (&x)->f is x.f
+			p, ok := b.place(bare(base.kids[0]), written)
+			p.Path += "." + e.name
+			return p, ok
+		}
 		p, ok := b.place(base, written)
 		if !ok {
-			return b.behind(base)
+			return p, false
 		}
 		if e.val == "->" {
 			b.follow(p, written)
@@ -195,7 +200,7 @@ func (b *effects) place(e *expr, written bool) (ir.Place, bool) {
 		p, ok := b.place(base, written)
 		b.value(e.kids[1])
 		if !ok {
-			return b.behind(base)
+			return p, false
 		}
 		if !b.l.isArray(p) {
 			b.follow(p, written)
@@ -220,9 +225,12 @@ func (b *effects) place(e *expr, written bool) (ir.Place, bool) {
 				}
 				return ir.Place{}, false
 			}
+			if inner.kind == eUnary && inner.val == "&" { // *&x is x
+				return b.place(bare(inner.kids[0]), written)
+			}
 			p, ok := b.place(inner, written)
 			if !ok {
-				return b.behind(inner)
+				return p, false
 			}
 			b.follow(p, written)
 			p.Path += "*"
@@ -241,21 +249,12 @@ func (b *effects) place(e *expr, written bool) (ir.Place, bool) {
 			return b.place(e.kids[n-1], written)
 		}
 	}
+	b.value(e)
 	return ir.Place{}, false
 }
 
 // maxPath bounds how many steps a place's path keeps.
 const maxPath = 12
-
-// behind evaluates what leads to a place that has no name: f()->x.
-func (b *effects) behind(base *expr) (ir.Place, bool) {
-	switch base.kind {
-	case eName:
-	default:
-		b.value(base)
-	}
-	return ir.Place{}, false
-}
 
 // quiet is the place of an lvalue that has been evaluated already.
 func (b *effects) quiet(e *expr) (ir.Place, bool) {
