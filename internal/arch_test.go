@@ -49,7 +49,7 @@ var table = map[string]row{
 	"e2e":           {nil, nil, "test-only: the real client"},
 	"demo":          {nil, []string{"github.com/modelcontextprotocol/go-sdk"}, "make demo: a client like any other"},
 	"bench":         {[]string{"engine", "lang", "lang/all", "ledger", "store", "syntax"}, []string{"github.com/smacker/go-tree-sitter/python"}, "make bench: ratios side by side"},
-	"replay":        {[]string{"delta", "plan"}, []string{"github.com/modelcontextprotocol/go-sdk"}, "real fixes over MCP: a client like any other"},
+	"replay":        {[]string{"delta", "lang", "lang/all", "plan"}, []string{"github.com/modelcontextprotocol/go-sdk"}, "real fixes over MCP: a client like any other, that asks the languages which files are code"},
 	"testcount":     {nil, nil, "counts what go test ran"},
 	"lang":          {[]string{"ir", "source", "syntax"}, nil, "describes languages, names none, never sees cfg"},
 	"rootfs":        {nil, nil, "the one way to read files below a root"},
@@ -59,6 +59,7 @@ var table = map[string]row{
 	"locate":        {[]string{"index", "lang", "rootfs", "source", "store"}, nil, "from names to functions, over the index"},
 	"ledger":        {[]string{"store"}, []string{"golang.org/x/sys"}, "records; knows neither deltas nor git; x/sys for flock"},
 
+	"oracle/c/plaints":  {[]string{"source", "syntax"}, []string{"github.com/smacker/go-tree-sitter/c", "github.com/smacker/go-tree-sitter/cpp"}, "what the plain grammars make of C and C++, to be compared with"},
 	"flowtest/minilang": {[]string{"ir", "lang", "source", "syntax"}, []string{"github.com/smacker/go-tree-sitter/python"}, "test-only"},
 }
 

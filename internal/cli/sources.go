@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,14 +16,16 @@ import (
 	"flowplan/internal/rootfs"
 )
 
-// sourceFile is a file to make graphs of: its name in the output and its text.
+// sourceFile is a file to make graphs of: its name in the output, its text, and
+// how the other files of where it comes from are read, by paths like its name.
 type sourceFile struct {
-	name string
-	read func() ([]byte, error)
-	// other gives the text of another file by its path from the root, of the same
-	// revision.
+	name  string
+	read  func() ([]byte, error)
 	other func(path string) ([]byte, error)
 }
+
+// maxOther is how much of a file is read on behalf of another, such as a header.
+const maxOther = 16 << 20
 
 // sources finds the files that arguments mean, in the work tree or as of a
 // revision.
@@ -52,20 +55,51 @@ func (s *sources) close() error {
 }
 
 // name is a path relative to the root where it lies inside, else as given.
-func (s *sources) name(path string) string {
+func (s *sources) name(path string) (name string, inside bool) {
 	if abs, err := filepath.Abs(path); err == nil {
 		if rel, ok := s.fs.Rel(abs); ok {
-			return rel
+			return rel, true
 		}
 	}
-	return path
+	return path, false
+}
+
+// readable reports whether some language reads a file. The text is looked at
+// only where the name alone does not say: a script, or a header of the C++
+// library, has no extension.
+func (s *sources) readable(path string, text func() ([]byte, error)) bool {
+	list := s.registry.Candidates(path)
+	if len(list) == 0 || s.registry.ForPath(path, nil) != nil {
+		return len(list) > 0
+	}
+	data, err := text()
+	return err == nil && s.registry.ForPath(path, data[:min(len(data), lang.HeadBytes)]) != nil
+}
+
+// head is the beginning of a file, as much as tells its language.
+func head(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, lang.HeadBytes))
 }
 
 // inWorkTree lists files as they stand, directories expanded.
 func (s *sources) inWorkTree(args []string) ([]sourceFile, error) {
 	var out []sourceFile
+	below := func(path string) ([]byte, error) {
+		data, _, err := s.fs.Read(path, maxOther)
+		return data, err
+	}
 	add := func(p string) {
-		out = append(out, sourceFile{s.name(p), func() ([]byte, error) { return os.ReadFile(p) }, s.beside})
+		name, inside := s.name(p)
+		other := os.ReadFile
+		if inside {
+			other = below
+		}
+		out = append(out, sourceFile{name, func() ([]byte, error) { return os.ReadFile(p) }, other})
 	}
 	for _, arg := range args {
 		info, err := os.Stat(arg)
@@ -84,7 +118,7 @@ func (s *sources) inWorkTree(args []string) ([]sourceFile, error) {
 				return nil //nolint:nilerr // what cannot be listed is passed over, like what cannot be read
 			case d.IsDir() && d.Name() == ".git":
 				return filepath.SkipDir
-			case d.Type().IsRegular() && s.registry.ForPath(p, nil) != nil:
+			case d.Type().IsRegular() && s.readable(p, func() ([]byte, error) { return head(p) }):
 				add(p)
 			}
 			return nil
@@ -94,19 +128,6 @@ func (s *sources) inWorkTree(args []string) ([]sourceFile, error) {
 		}
 	}
 	return out, nil
-}
-
-// beside reads a file of the work tree by its path from the root, or by the path
-// that it was given under.
-func (s *sources) beside(p string) ([]byte, error) {
-	p = filepath.FromSlash(p)
-	if !filepath.IsAbs(p) {
-		p = s.fs.Abs(p)
-	}
-	if info, err := os.Stat(p); err != nil || !info.Mode().IsRegular() {
-		return nil, fs.ErrNotExist
-	}
-	return os.ReadFile(p)
 }
 
 // asOf lists files as of a revision; they need not exist any more.
@@ -123,18 +144,18 @@ func (s *sources) asOf(ctx context.Context, rev string, args []string) ([]source
 		return nil, err
 	}
 	var out []sourceFile
-	other := func(rel string) ([]byte, error) {
-		if e, ok := tree[rel]; ok && (e.Mode == gitrepo.ModeFile || e.Mode == gitrepo.ModeExec) {
-			return s.repo.BlobByID(ctx, e.ID)
+	read := func(rel string) ([]byte, error) {
+		e, ok := tree[rel]
+		if !ok || e.Mode != gitrepo.ModeFile && e.Mode != gitrepo.ModeExec {
+			return nil, fs.ErrNotExist
 		}
-		return nil, fs.ErrNotExist
+		return s.repo.BlobByID(ctx, e.ID)
 	}
 	add := func(rel string) {
-		id := tree[rel].ID
-		out = append(out, sourceFile{rel, func() ([]byte, error) { return s.repo.BlobByID(ctx, id) }, other})
+		out = append(out, sourceFile{rel, func() ([]byte, error) { return read(rel) }, read})
 	}
 	for _, arg := range args {
-		rel := s.name(arg)
+		rel, _ := s.name(arg)
 		if e, ok := tree[rel]; ok && e.Mode != gitrepo.ModeSymlink && e.Mode != gitrepo.ModeGitlink {
 			add(rel)
 			continue
@@ -143,7 +164,8 @@ func (s *sources) asOf(ctx context.Context, rev string, args []string) ([]source
 		abs, _ := filepath.Abs(arg)
 		top := abs == s.fs.Root || s.fs.Abs(".") == abs
 		for p, e := range tree {
-			if (top || strings.HasPrefix(p, rel+"/")) && (e.Mode == gitrepo.ModeFile || e.Mode == gitrepo.ModeExec) && s.registry.ForPath(p, nil) != nil {
+			if (top || strings.HasPrefix(p, rel+"/")) && (e.Mode == gitrepo.ModeFile || e.Mode == gitrepo.ModeExec) &&
+				s.readable(p, func() ([]byte, error) { return s.repo.BlobByID(ctx, e.ID) }) {
 				below = append(below, p)
 			}
 		}

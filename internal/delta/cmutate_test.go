@@ -201,6 +201,62 @@ func treeOf(v *flow.View) *cFunc {
 	return f
 }
 
+// rareC are constructs that tree-sitter hardly uses.
+var rareC = []string{
+	`int drain(struct pipe *p, char *to, int room)
+{
+  int got = 0;
+  if (p == 0)
+    goto none;
+  if (p->left > 0) {
+    if (room >= p->left) {
+      copy(to, p->at, p->left);
+      got = p->left;
+    }
+  }
+  if (p->broken)
+    goto close;
+  p->left -= got;
+  return got;
+close:
+  shut(p);
+none:
+  return -1;
+}`, `int score(const int *row, int n)
+{
+  int best = -1, i;
+  for (i = 0; i < n; i++) {
+    if (row[i] > best) {
+      if (row[i] % 2 == 0) {
+        best = row[i];
+        note(i);
+      }
+    }
+    switch (row[i]) {
+    case 0:
+      note(best);
+      break;
+    case 1:
+    case 2:
+      best += 1;
+      break;
+    default:
+      note(n);
+    }
+  }
+  if (best < 0)
+    goto empty;
+  if (best > 100)
+    goto huge;
+  return best;
+huge:
+  note(best);
+  return 100;
+empty:
+  return 0;
+}`,
+}
+
 // cSubjects are real functions: those of tree-sitter's runtime and scanners in
 // the module cache.
 func cSubjects(t *testing.T) []*cFunc {
@@ -229,6 +285,14 @@ func cSubjects(t *testing.T) []*cFunc {
 					funcs = append(funcs, x)
 				}
 			}
+		}
+	}
+	for i, text := range rareC {
+		v := parseC(text + "\n")
+		x := treeOf(v)
+		x.name = fmt.Sprintf("rare%d", i)
+		for range 5 { // often enough to be picked
+			funcs = append(funcs, x)
 		}
 	}
 	return funcs

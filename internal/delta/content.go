@@ -207,6 +207,15 @@ func (d *differ) region(here, there *Side, sd, other *side, chain []*ir.Stmt, bl
 			}
 		}
 	}
+	if len(there.Stmts) > 0 && len(here.Stmts) > 0 && sd.byS[here.Stmts[0]].moved {
+		// a statement that moved: where it goes belongs to it as where it stood
+		b, a := other.around(there.Stmts)
+		for _, u := range []*unit{pairedBefore(other, b), pairedAfter(other, a)} {
+			if u != nil {
+				in[u.s] = true
+			}
+		}
+	}
 	if before != nil {
 		in[before.s] = true
 	}
@@ -235,24 +244,23 @@ func (d *differ) region(here, there *Side, sd, other *side, chain []*ir.Stmt, bl
 	}
 }
 
-// around gives the units next to a set of statements, before and after.
+// around gives the units next to a set of statements in the text, before and
+// after: a do's header stands behind its body there.
 func (sd *side) around(set []*ir.Stmt) (before, after *unit) {
 	if len(set) == 0 {
 		return nil, nil
 	}
-	lo, hi := len(sd.units), -1
+	lo, hi := set[0].ID, set[0].ID
 	for _, s := range set {
-		i := sd.byS[s].index
-		lo, hi = min(lo, i), max(hi, i)
+		lo, hi = min(lo, s.ID), max(hi, s.ID)
 	}
-	for i := lo - 1; i >= 0 && before == nil; i-- {
-		if sd.units[i].s != nil {
-			before = sd.units[i]
-		}
-	}
-	for i := hi + 1; i < len(sd.units) && after == nil; i++ {
-		if sd.units[i].s != nil {
-			after = sd.units[i]
+	for _, u := range sd.units {
+		switch {
+		case u.s == nil:
+		case u.s.ID < lo && (before == nil || u.s.ID > before.s.ID):
+			before = u
+		case u.s.ID > hi && (after == nil || u.s.ID < after.s.ID):
+			after = u
 		}
 	}
 	return before, after

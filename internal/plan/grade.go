@@ -128,7 +128,12 @@ func (g *grader) match() []int {
 	for i := range out {
 		out[i] = -1
 	}
-	var rows, cols []int
+	var rows []int
+	type column struct {
+		op     int
+		shared bool // a copy, for content alone
+	}
+	var cols []column
 	weight := map[[2]int]float64{}
 	for i, p := range g.planned {
 		if p.Kind.Data() || !bodyOperation(p.Kind) {
@@ -142,16 +147,23 @@ func (g *grader) match() []int {
 		}
 	}
 	for j, o := range g.ops {
-		cols = append(cols, j)
-		if !o.Kind.Structural() { // enough copies for every delta
+		cols = append(cols, column{op: j})
+		// Enough copies for every delta of content, and for the two ends of a
+		// statement that moved: gone from one block, come into another.
+		if shared := o.Kind == delta.RewireEdge; shared || !o.Kind.Structural() {
 			for range len(rows) - 1 {
-				cols = append(cols, j)
+				cols = append(cols, column{j, shared})
 			}
 		}
 	}
-	for r, c := range assign(len(rows), len(cols), func(r, c int) float64 { return weight[[2]int{rows[r], cols[c]}] }) {
+	for r, c := range assign(len(rows), len(cols), func(r, c int) float64 {
+		if cols[c].shared && g.planned[rows[r]].Kind != delta.ChangeBlock {
+			return 0
+		}
+		return weight[[2]int{rows[r], cols[c].op}]
+	}) {
 		if c >= 0 {
-			out[rows[r]] = cols[c]
+			out[rows[r]] = cols[c].op
 		}
 	}
 	return out

@@ -384,6 +384,27 @@ func TestReplaced(t *testing.T) {
 	}
 }
 
+// TestMoved: a statement that moves into a loop may be planned as gone from one
+// block and come into another; planned as an edge it is one change, not two.
+func TestMoved(t *testing.T) {
+	head := parse(t, "def f(x, y):\n    for i in x:\n        y.use(i)\n        y.step()\n    y.release(x)\n    return y\n")
+	work := parse(t, "def f(x, y):\n    for i in x:\n        y.use(i)\n        y.release(x)\n        y.step()\n    return y\n")
+	d := delta.Diff(head, work)
+	rep := GradeFunction([]Planned{planned(t, head, "change_block", 4, ""), planned(t, head, "change_block", 5, "")}, d)
+	for i, r := range rep.Results {
+		if !r.Grade.OK() {
+			t.Errorf("delta %d: %s %s", i+1, r.Grade, r.Reason)
+		}
+	}
+	if len(rep.Unplanned) > 0 {
+		t.Errorf("unplanned: %s", Describe(rep.Unplanned[0]))
+	}
+	rep = GradeFunction([]Planned{planned(t, head, "rewire_edge", 5, ""), planned(t, head, "rewire_edge", 4, "")}, d)
+	if got := []Grade{rep.Results[0].Grade, rep.Results[1].Grade}; got[0] != Exact || got[1] != Mismatch {
+		t.Errorf("rewire_edge twice: %v, want exact and mismatch", got)
+	}
+}
+
 // TestRelaid: an else behind a return is taken away. Nothing is observed, and
 // that is what no_flow_change plans.
 func TestRelaid(t *testing.T) {

@@ -20,6 +20,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"flowplan/internal/lang"
+	"flowplan/internal/lang/all"
 )
 
 // fix is one real change and what was planned for it.
@@ -63,7 +66,11 @@ func run(repos, plans, corpus string, derived, wrong bool, limit int, verbose bo
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("build: %w\n%s", err, out)
 	}
-	r := &runner{repos: repos, dir: dir, binary: binary, derived: derived, wrong: wrong, verbose: verbose, total: newTally()}
+	languages, err := lang.NewRegistry(all.Languages()...)
+	if err != nil {
+		return err
+	}
+	r := &runner{repos: repos, dir: dir, binary: binary, derived: derived, wrong: wrong, verbose: verbose, languages: languages, total: newTally()}
 	for i, f := range fixes {
 		if err := r.replay(context.Background(), i, f); err != nil {
 			r.total.errors++

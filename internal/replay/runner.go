@@ -9,16 +9,45 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"flowplan/internal/lang"
 )
 
 // runner replays fixes, one work tree per project.
 type runner struct {
 	repos, dir, binary      string
 	derived, wrong, verbose bool
+	languages               *lang.Registry
 	total                   *tally
+}
+
+// patterns are those of git's sparse-checkout for what some language reads: a
+// snapshot may lack large files, and nothing else is needed.
+func (r *runner) patterns() []string {
+	var out []string
+	for _, l := range r.languages.All() {
+		for _, e := range l.Extensions {
+			out = append(out, "*"+e)
+		}
+		out = append(out, l.Filenames...)
+	}
+	return out
+}
+
+// source reports whether a file is code that the fix is about: some language
+// reads it, and none takes it for a test.
+func (r *runner) source(path string) bool {
+	list := r.languages.Candidates(path)
+	for _, l := range list {
+		if l.IsTest != nil && l.IsTest(path, "") {
+			return false
+		}
+	}
+	return len(list) > 0
 }
 
 // git runs git in a directory.
@@ -41,8 +70,7 @@ func (r *runner) checkout(f fix) (string, error) {
 		if _, err := git(r.dir, "clone", "-q", "--shared", "--no-checkout", filepath.Join(r.repos, name, "repo"), tree); err != nil {
 			return "", err
 		}
-		// a snapshot may lack large files; what is not Python is not needed
-		if _, err := git(tree, "sparse-checkout", "set", "--no-cone", "*.py"); err != nil {
+		if _, err := git(tree, append([]string{"sparse-checkout", "set", "--no-cone"}, r.patterns()...)...); err != nil {
 			return "", err
 		}
 	}
@@ -124,8 +152,6 @@ func (s *session) call(ctx context.Context, tool string, args map[string]any) (t
 	}
 	return text, res.IsError, nil
 }
-
-var testFile = regexp.MustCompile(`(^|/)(tests?|testing)/|(^|/)test_|_test\.py$|conftest`)
 
 // replay runs one fix.
 func (r *runner) replay(ctx context.Context, i int, f fix) error {
@@ -240,7 +266,7 @@ func (r *runner) become(tree string, f fix, rev string) error {
 	fields := strings.Split(strings.TrimRight(out, "\x00"), "\x00")
 	for i := 0; i+1 < len(fields); i += 2 {
 		path := fields[i+1]
-		if testFile.MatchString(path) || !strings.HasSuffix(path, ".py") {
+		if !r.source(path) {
 			continue
 		}
 		if fields[i] != gone {
@@ -304,7 +330,48 @@ func (r *runner) grade(ctx context.Context, s *session, tree string, f fix) erro
 		return fmt.Errorf("flow_verify said %q and recorded %q", firstLine(text), rep.Verdict)
 	}
 	r.total.add(f, rep, r.verbose)
+	for _, d := range rep.Deltas {
+		if d.Grade == "unknown" {
+			r.total.unknown[r.cause(tree, d.Function, d.Reason)]++
+		}
+	}
 	return nil
+}
+
+var unreadLine = regexp.MustCompile(`^line (\d+) (?:of (HEAD|the working text) )?could not be read`)
+
+// cause says why a delta is unknown: what the graph notes of the line that its
+// reason names, or the reason itself.
+func (r *runner) cause(tree, id, reason string) string {
+	m := unreadLine.FindStringSubmatch(reason)
+	if m == nil {
+		return reason
+	}
+	line, _ := strconv.Atoi(m[1])
+	path, name, _ := strings.Cut(id, ":")
+	args := []string{"graph", path, "--function", name, "--json"}
+	if m[2] == "HEAD" {
+		args = append(args, "--rev", "HEAD")
+	}
+	var file struct {
+		Functions []struct {
+			Opaque []struct {
+				Line   int
+				Reason string
+			}
+		}
+	}
+	if err := r.outputJSON(tree, &file, args...); err != nil {
+		return reason
+	}
+	for _, fn := range file.Functions {
+		for _, o := range fn.Opaque {
+			if o.Line == line {
+				return o.Reason
+			}
+		}
+	}
+	return "a parse error"
 }
 
 // history is the last verify event of the ledger.

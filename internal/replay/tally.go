@@ -16,7 +16,8 @@ type tally struct {
 	byOp                 map[string]map[string]int
 	verdicts             map[string]int
 	unplannedOps         map[string]int
-	functions, hazards   int // of functions changed by the session: all, and with a certain hazard
+	unknown              map[string]int // unknown deltas by cause
+	functions, hazards   int            // of functions changed by the session: all, and with a certain hazard
 	wrong                map[string]*wrongCount
 }
 
@@ -26,7 +27,7 @@ type wrongCount struct{ tried, accepted int }
 
 func newTally() *tally {
 	return &tally{calls: map[string]int{}, grades: map[string]int{}, byOp: map[string]map[string]int{}, verdicts: map[string]int{},
-		unplannedOps: map[string]int{}, wrong: map[string]*wrongCount{}}
+		unplannedOps: map[string]int{}, unknown: map[string]int{}, wrong: map[string]*wrongCount{}}
 }
 
 func (t *tally) add(f fix, rep report, verbose bool) {
@@ -76,6 +77,9 @@ func (t *tally) print() {
 		fmt.Printf("%-12s %4d  %5.1f %%\n", g, t.grades[g], percent(t.grades[g], total))
 	}
 	fmt.Printf("confirmed    %4d  %5.1f %% of %d deltas\n", t.grades["exact"]+t.grades["same_family"], percent(t.grades["exact"]+t.grades["same_family"], total), total)
+	for _, cause := range slices.Sorted(maps.Keys(t.unknown)) {
+		fmt.Printf("  unknown because of %s: %d\n", cause, t.unknown[cause])
+	}
 	for _, op := range slices.Sorted(maps.Keys(t.byOp)) {
 		g := t.byOp[op]
 		fmt.Printf("  %-18s exact %3d  same_family %3d  mismatch %3d  unknown %3d\n", op, g["exact"], g["same_family"], g["mismatch"], g["unknown"])

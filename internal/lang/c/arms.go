@@ -507,7 +507,7 @@ func (r *resolver) isWhole(toks []token, at holder, pos position, next *token) b
 	}
 	l := &toks[last]
 	switch {
-	case l.group != nil, l.text == ";", l.text == "}", l.text == ":" && at == inBlock:
+	case l.group != nil, l.text == ";", l.text == "}", l.text == ":" && (at == inBlock || last > 0 && isAccess(toks[last-1].text)):
 		// a function's head may be inside the arms and its body behind them
 		return !(l.text == "}" && next != nil && (next.text == "catch"))
 	case l.text == ")":

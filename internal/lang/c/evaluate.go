@@ -283,10 +283,12 @@ func (e *evaluator) defined(name string) value {
 func (e *evaluator) name(name string) value {
 	switch name {
 	case "__cplusplus":
-		if e.cpp {
-			return value{202302, true}
+		if !e.cpp {
+			return truthValue(false)
 		}
-		return truthValue(false)
+		// which standard a file is read for is a matter of configuration, as all
+		// else: the code for an older one is code
+		return value{202302, e.likely}
 	case "true":
 		return truthValue(true)
 	case "false":

@@ -726,6 +726,11 @@ func (p *parser) suffix(e *expr, from int) *expr {
 			if p.is("operator") {
 				m.name = "operator"
 				p.operatorName()
+				if p.is("<") { // x.template operator()<T>()
+					if j := p.castAngle(p.i); j > 0 {
+						p.i = j + 1
+					}
+				}
 			} else {
 				m.name = p.tok().text
 				p.i++
@@ -784,7 +789,7 @@ func (p *parser) memberTemplate() bool {
 // a block.
 func (p *parser) bracedInit(e *expr) bool {
 	open := p.tok()
-	return !open.first
+	return !open.first || e.toks[len(e.toks)-1].is(">") // template arguments: a type, wherever its braces stand
 }
 
 // operatorName passes over operator+, operator(), operator bool and the like.

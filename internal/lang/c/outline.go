@@ -268,6 +268,9 @@ func (o *outliner) declaration(p *parser, from int, sc scope) []item {
 			continue
 		}
 		if t.kind == tIdent {
+			if p.cpp && p.i > from && t.text == "namespace" && !p.toks[from].is("using") { // BEGIN_VERSION before a namespace: a macro alone
+				return append(items, o.item(p, ir.KindDecl, from, p.i))
+			}
 			o.word(p, &h, from)
 			continue
 		}
@@ -468,6 +471,9 @@ func (o *outliner) word(p *parser, h *header, from int) {
 		p.operatorName()
 		if p.is("<") && p.castAngle(p.i) > 0 && p.at(p.castAngle(p.i)+1).is("(") {
 			p.i = p.castAngle(p.i) + 1
+		}
+		for p.is("[") && p.at(p.i+1).is("[") && p.partner(p.i) > 0 { // operator() [[nodiscard]] (int)
+			p.i = p.partner(p.i) + 1
 		}
 		if p.is("(") {
 			if j := p.partner(p.i); j > 0 {
@@ -800,13 +806,17 @@ func operatorText(toks []token) string {
 	var b strings.Builder
 	b.WriteString("operator")
 	for i := 1; i < len(toks); i++ {
-		if toks[i].kind == tIdent && (i == 1 || toks[i-1].kind == tIdent) {
+		t := &toks[i]
+		if t.kind == tIdent && (i == 1 || toks[i-1].kind == tIdent) || i > 1 && toks[i-1].is(",") && t.kind != tPunct {
 			b.WriteByte(' ')
 		}
-		if toks[i].is("<") && i > 1 && i+1 < len(toks) { // template arguments of a specialisation
+		if i > 1 && toks[1].kind != tIdent && i+1 < len(toks) && t.is("<") { // template arguments of a specialisation
 			break
 		}
-		b.WriteString(toks[i].text)
+		if i > 1 && t.is("[") && i+1 < len(toks) && toks[i+1].is("[") { // an attribute
+			break
+		}
+		b.WriteString(t.text)
 	}
 	return b.String()
 }

@@ -975,13 +975,20 @@ func (p *parser) macroStatement(from int) *stmt {
 		}
 	}
 	// BEGIN_SOMETHING alone on its line
-	if isMacroName(t.text) && t.first && p.at(p.i+1).first && p.at(p.i+1).kind == tIdent && !p.types[t.text] {
+	if next := p.at(p.i + 1); isMacroName(t.text) && t.first && next.first && next.kind == tIdent && !p.types[t.text] &&
+		(p.names[next.text] || !p.declares(p.i+2)) {
 		s := p.begin(sExpr)
 		s.value = &expr{kind: eName, val: t.text, toks: p.toks[p.i : p.i+1]}
 		p.i++
 		return p.finish(s, from)
 	}
 	return nil
+}
+
+// declares reports what follows a declared name.
+func (p *parser) declares(i int) bool {
+	t := p.at(i)
+	return t.is("=") || t.is(";") || t.is(",") || t.is("[")
 }
 
 // unknownCall reads a macro's call up to its closing parenthesis.
