@@ -21,8 +21,9 @@ type unit struct {
 	parent *unit // innermost construct around it, nil at the top
 	arm    string
 	depth  int
-	chain  *chain // of an if: the if/elif/else that it belongs to
-	elif   bool   // an arm of a chain whose earlier arms can complete
+	chain  *chain     // of an if: the if/elif/else that it belongs to
+	config *ir.Config // of an #if, #elif or #else: what they are arms of
+	elif   bool       // an arm of a chain whose earlier arms can complete
 
 	header bool
 	around []*unit        // of a for: its init and post, which are one with the header
@@ -57,6 +58,7 @@ type side struct {
 func newSide(f *ir.Func) *side {
 	sd := &side{byS: map[*ir.Stmt]*unit{}}
 	sd.top = sd.seq(f.Body, nil, "")
+	sd.held(f)
 	for i, u := range sd.units {
 		u.index = i
 		u.setText(u.text)
@@ -65,6 +67,23 @@ func newSide(f *ir.Func) *side {
 		sd.units[i].summarise()
 	}
 	return sd
+}
+
+// held finds what else stands within the text of a header, as the init of a
+// C++ if.
+func (sd *side) held(f *ir.Func) {
+	var header *ir.Stmt
+	for _, s := range f.Stmts {
+		if header == nil || header.Span.Start >= s.Span.Start || s.Span.End > header.Span.End {
+			header = s
+			continue
+		}
+		u, h := sd.byS[s], sd.byS[header]
+		if u != nil && h != nil && h.header && u.loop == nil {
+			u.loop = h
+			h.around = append(h.around, u)
+		}
+	}
 }
 
 func (u *unit) setText(text string) {
@@ -195,7 +214,7 @@ func (sd *side) node(n ir.Node, parent *unit, arm string) []*unit {
 		var out []*unit
 		for _, a := range n.Arms {
 			u := sd.stmt(a.S, parent, arm)
-			u.header = true
+			u.header, u.config = true, n
 			sd.body(u, "then", a.Body)
 			out = append(out, u)
 		}

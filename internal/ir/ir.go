@@ -288,13 +288,15 @@ type (
 		Cases []*Case
 	}
 
-	// Try protects Body. Group marks handlers that are not exclusive (except*).
+	// Try protects Body. Group marks handlers that are not exclusive (except*);
+	// Rethrows those that raise again where they end (of a C++ constructor).
 	Try struct {
 		Body     []Node
 		Handlers []*Handler
 		Else     []Node
 		Finally  []Node
 		Group    bool
+		Rethrows bool
 		Span     source.Span
 	}
 

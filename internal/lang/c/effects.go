@@ -138,6 +138,7 @@ func (b *effects) extract(e *expr) {
 	e = bare(e)
 	if p, ok := b.place(e, true); ok {
 		b.def(p, true)
+		b.l.fn.Vars[p.Var].Shared = true // it is passed by reference
 	}
 }
 
@@ -289,6 +290,9 @@ func (b *effects) store(e *expr, p ir.Place, ok bool, points *ir.Points) {
 		return
 	}
 	may := through(p.Path) || b.l.static[p.Var] && false
+	if p.Path == "" {
+		delete(b.l.unset, p.Var)
+	}
 	b.add(ir.Eval{Op: ir.OpDef, Place: p, May: may, Points: points})
 	if may && v.Scope == ir.Local && !b.l.arrays[p.Var] && direct(p.Path) {
 		b.add(ir.Eval{Op: ir.OpStore, Place: ir.Place{Var: p.Var}})
@@ -413,6 +417,11 @@ func (b *effects) call(e *expr) {
 			continue
 		}
 		b.value(a)
+		if x.kind == eName && b.l.t.cpp { // int n; parse(s, n): it may be passed by reference
+			if v, ok := b.l.local(x.val); ok && b.l.unset[v] {
+				b.l.fn.Vars[v].Shared = true
+			}
+		}
 	}
 	if e.val != "type" || len(e.kids) > 1 {
 		b.raise()
@@ -630,6 +639,7 @@ func (b *effects) declare(d *declaration) {
 		}
 		v := b.l.declare(it.name, it, d)
 		if !written {
+			b.l.unset[v] = true
 			continue
 		}
 		b.add(ir.Eval{Op: ir.OpDef, Place: ir.Place{Var: v}, May: d.static, Points: b.l.pointsTo(it.init)})

@@ -20,6 +20,7 @@ type lowerer struct {
 	alias    map[int]bool // references to other variables
 	arrays   map[int]bool
 	static   map[int]bool
+	unset    map[int]bool     // declared without a value, and none given so far
 	captured map[string]bool  // names of a lambda's that come from the function around
 	within   map[stmtKind]int // loops and switches around, while statements are flattened
 	exits    []ir.Exit        // ways out that the expression being evaluated has
@@ -40,7 +41,7 @@ func (t *tree) Lower(d *lang.Decl) *ir.Func {
 
 func (t *tree) lower(d *lang.Decl) *ir.Func {
 	fn := &ir.Func{Name: d.Name, QualifiedName: d.QualifiedName, Kind: d.Kind, Span: d.Span, Line: d.Line, EndLine: d.EndLine, Source: t.f}
-	l := &lowerer{t: t, d: t.byDecl[d], fn: fn, globals: map[string]int{}, alias: map[int]bool{}, arrays: map[int]bool{}, static: map[int]bool{}, within: map[stmtKind]int{}}
+	l := &lowerer{t: t, d: t.byDecl[d], fn: fn, globals: map[string]int{}, alias: map[int]bool{}, arrays: map[int]bool{}, static: map[int]bool{}, unset: map[int]bool{}, within: map[stmtKind]int{}}
 	l.push()
 	switch {
 	case l.d == nil:
@@ -197,6 +198,7 @@ func (l *lowerer) function() {
 		for _, c := range l.p.catchClauses() {
 			t.Handlers = append(t.Handlers, l.handler(c))
 		}
+		t.Rethrows = l.fn.Kind == ir.FuncConstructor || strings.Contains(l.fn.Name, "~")
 		l.fn.Body = []ir.Node{t}
 		return
 	}

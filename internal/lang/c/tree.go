@@ -269,3 +269,14 @@ func (t *tree) notes(from, to int) []string {
 	}
 	return out
 }
+
+// macroAt is the function-like macro that a directive defines and that is
+// listed among the definitions, or nil.
+func (t *tree) macroAt(start int) *macro {
+	for _, d := range t.byDecl {
+		if d.decl.Kind == ir.FuncMacro && d.macro.span.Start <= start && start < d.macro.span.End {
+			return d.macro
+		}
+	}
+	return nil
+}
