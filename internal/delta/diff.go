@@ -369,6 +369,10 @@ func (d *differ) becameArm(u, k *unit) *Op {
 
 // whole makes the operation of a header that only one side has.
 func (d *differ) whole(sd *side, u *unit, added bool) {
+	if u.config != nil {
+		d.wholeConfig(sd, u, added)
+		return
+	}
 	kind := d.classify(sd, u)
 	members := []*unit{u}
 	if u.chain != nil && u.chain.mate == nil {
@@ -396,6 +400,37 @@ func (d *differ) whole(sd *side, u *unit, added bool) {
 	}
 	d.anchorChain(o, u)
 	d.parts(sd, o, members, added)
+}
+
+// wholeConfig makes the operation of the lines of an #if that only one side
+// has. What a build is configured to leave out is no condition of the program:
+// it is content, and so are the plain statements and jumps in its arms. A
+// construct in an arm is an operation of its own, as it would be without: else
+// a plan for content would cover any control flow that an #if is put around.
+func (d *differ) wholeConfig(sd *side, u *unit, added bool) {
+	var all, lines []*unit
+	var take func(u *unit)
+	take = func(u *unit) {
+		lines = append(lines, u)
+		all = append(all, u)
+		for _, k := range u.arms["then"] {
+			switch {
+			case k.config != nil && k.mate == nil:
+				take(k)
+			case !k.header:
+				all = append(all, k)
+			}
+		}
+	}
+	for _, k := range sd.siblings(u) {
+		if k.config == u.config && k.mate == nil && d.owner[k] == nil {
+			take(k)
+		}
+	}
+	o := d.record(sd, u, ChangeBlock, all, added)
+	for _, k := range lines {
+		d.owner[k] = o
+	}
 }
 
 // parts adds what a plan may name of a new construct instead of the whole: its
@@ -457,8 +492,6 @@ func (d *differ) classify(sd *side, u *unit) Kind {
 		return AddLoop
 	case u.kind == ir.KindCase:
 		return AddBranch
-	case u.kind == ir.KindPreproc: // a configuration is no condition
-		return ChangeBlock
 	case u.chain != nil && u.chain.mate != nil:
 		return AddBranch
 	}
@@ -526,7 +559,11 @@ func (d *differ) record(sd *side, u *unit, kind Kind, all []*unit, added bool) *
 			}
 		}
 	}
-	if outer := d.enclosing(u); outer != nil {
+	outer := d.enclosing(u)
+	if kind.Structural() {
+		outer = d.enclosingStructure(u)
+	}
+	if outer != nil {
 		outer.Parts = append(outer.Parts, o)
 	} else {
 		d.ops = append(d.ops, o)
@@ -536,7 +573,13 @@ func (d *differ) record(sd *side, u *unit, kind Kind, all []*unit, added bool) *
 
 // enclosing is the operation of the innermost new or gone construct or arm
 // around a unit.
-func (d *differ) enclosing(u *unit) *Op {
+func (d *differ) enclosing(u *unit) *Op { return d.holder(u, false) }
+
+// enclosingStructure is the same, the lines of an #if aside: a new one around a
+// new condition does not make the condition a part of content.
+func (d *differ) enclosingStructure(u *unit) *Op { return d.holder(u, true) }
+
+func (d *differ) holder(u *unit, structure bool) *Op {
 	if u.chain != nil {
 		for _, i := range u.chain.ifs {
 			if o := d.owner[i]; o != nil && i != u {
@@ -550,7 +593,7 @@ func (d *differ) enclosing(u *unit) *Op {
 		if o := d.arms[armKey{p, arm}]; o != nil {
 			return o
 		}
-		if p.mate == nil {
+		if p.mate == nil && !(structure && p.config != nil) {
 			if o := d.owner[p]; o != nil {
 				return o
 			}

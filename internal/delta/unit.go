@@ -21,8 +21,9 @@ type unit struct {
 	parent *unit // innermost construct around it, nil at the top
 	arm    string
 	depth  int
-	chain  *chain // of an if: the if/elif/else that it belongs to
-	elif   bool   // an arm of a chain whose earlier arms can complete
+	chain  *chain     // of an if: the if/elif/else that it belongs to
+	config *ir.Config // of an #if, #elif or #else: what they are arms of
+	elif   bool       // an arm of a chain whose earlier arms can complete
 
 	header bool
 	around []*unit        // of a for: its init and post, which are one with the header
@@ -195,7 +196,7 @@ func (sd *side) node(n ir.Node, parent *unit, arm string) []*unit {
 		var out []*unit
 		for _, a := range n.Arms {
 			u := sd.stmt(a.S, parent, arm)
-			u.header = true
+			u.header, u.config = true, n
 			sd.body(u, "then", a.Body)
 			out = append(out, u)
 		}
