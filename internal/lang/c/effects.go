@@ -392,7 +392,11 @@ func (b *effects) call(e *expr) {
 	}
 	type passed struct{ p ir.Place }
 	var out []passed
-	for i, a := range e.kids[1:] {
+	args := e.kids[1:]
+	if callee.kind == eName && (callee.val == "va_start" || callee.val == "__builtin_va_start") && len(args) > 1 {
+		args = args[:1] // the second names where the arguments begin
+	}
+	for i, a := range args {
 		x := bare(a)
 		if p, ok := b.whole(callee, i, x); ok { // it is passed by its address
 			b.use(p)

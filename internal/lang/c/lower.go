@@ -32,11 +32,17 @@ type lowerer struct {
 func (t *tree) Lower(d *lang.Decl) *ir.Func {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.headers != nil {
-		t.headers()
-		t.headers = nil
-	}
+	t.readHeaders()
 	return t.lower(d)
+}
+
+// readHeaders reads the headers once; the caller holds the lock.
+func (t *tree) readHeaders() {
+	if t.headers != nil {
+		read := t.headers
+		t.headers = nil
+		read()
+	}
 }
 
 func (t *tree) lower(d *lang.Decl) *ir.Func {

@@ -574,7 +574,12 @@ func (m *macros) splice(toks []token) []token {
 
 // opens reports whether a macro is to be put in place of its call. One that is
 // a loop within other headers stays one header.
-func (m *macros) opens(d *macro) bool { return m.shapeOf(d) == shapeOpen && !d.headers }
+func (m *macros) opens(d *macro) bool {
+	if len(d.body) == 0 { // an attribute that is none here
+		return !d.function && d.name != ""
+	}
+	return m.shapeOf(d) == shapeOpen && !d.headers
+}
 
 // manyHeaders reports several headers of which one is a loop, with no braces:
 // if (x) for (...) if (...).

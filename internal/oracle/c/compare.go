@@ -325,13 +325,6 @@ func (c *comparer) incomparable(v *flow.View, p place, cfgs []*function) string 
 		}
 	}
 	for _, f := range cfgs {
-		for _, id := range f.order {
-			for _, g := range f.blocks[id].stmts {
-				if strings.Contains(g.text, "_setjmp (") || strings.Contains(g.text, "sigsetjmp (") {
-					return "setjmp"
-				}
-			}
-		}
 		if strings.Contains(f.name, ".actor") || strings.Contains(f.name, ".destroy") {
 			return "coroutine"
 		}

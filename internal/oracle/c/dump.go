@@ -36,10 +36,11 @@ type gimple struct {
 
 // block is a basic block of a dump.
 type block struct {
-	id      int
-	stmts   []gimple
-	succs   []int
-	landing bool // it is entered by exceptions alone
+	id       int
+	stmts    []gimple
+	succs    []int
+	landing  bool // it is entered by exceptions alone, or by a longjmp
+	dispatch bool // by a longjmp
 }
 
 // function is one function of a dump.
@@ -116,6 +117,9 @@ func (b *block) add(line string) {
 		g.at.col, _ = strconv.Atoi(trimmed[m[6]:m[7]])
 	}
 	g.text = positionMark.ReplaceAllString(trimmed, "")
+	if strings.Contains(g.text, "ABNORMAL_DISPATCHER") {
+		b.landing, b.dispatch = true, true
+	}
 	if strings.Contains(g.text, "[LP ") {
 		b.landing = true
 	}

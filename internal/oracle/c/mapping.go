@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 
 	"flowplan/internal/flow"
@@ -141,7 +142,7 @@ func (m *mapping) pairs(f *function, out *graph) {
 		for i := range f.blocks[id].stmts {
 			g := &f.blocks[id].stmts[i]
 			if p := phiLine.FindStringSubmatch(g.text); p != nil {
-				values[p[1]] = value{phi: names(p[2])}
+				values[p[1]] = value{phi: phiNames(p[2], f)}
 				continue
 			}
 			if g.phi || strings.HasPrefix(g.text, "//") || strings.HasPrefix(g.text, "return") {
@@ -217,6 +218,25 @@ var (
 )
 
 var asmOutput = regexp.MustCompile(`"[=+][^"]*"\s+([A-Za-z_$][\w$.]*_\d+)\b`)
+
+var phiArg = regexp.MustCompile(`(\S+)\((\d+)\)$`)
+
+// phiNames are the names that a PHI chooses from, those that a longjmp brings
+// aside.
+func phiNames(text string, f *function) []string {
+	var out []string
+	for _, a := range strings.Split(text, ", ") {
+		m := phiArg.FindStringSubmatch(strings.TrimSpace(a))
+		if m == nil {
+			continue
+		}
+		if id, err := strconv.Atoi(m[2]); err == nil && f.blocks[id] != nil && f.blocks[id].dispatch {
+			continue
+		}
+		out = append(out, names(m[1])...)
+	}
+	return out
+}
 
 // names are the SSA names in a piece of a dump, strings aside.
 func names(text string) []string {

@@ -24,7 +24,8 @@ import (
 //     way back ends gcc's path, as it ends flowplan's (stops).
 //  6. Blocks that exceptions alone enter are left out, and on flowplan's side
 //     exception edges: the normal flow of both is compared, the inside of
-//     handlers too, how a handler is entered is not.
+//     handlers too, how a handler is entered is not. So are the edges by which
+//     a longjmp comes back to a setjmp.
 //  7. Instances of one template, and copies that gcc makes of a constructor, are
 //     put together: their edges and pairs are united.
 //  8. Pairs are compared for variables that are registers to gcc: plain locals

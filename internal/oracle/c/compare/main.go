@@ -2,7 +2,7 @@
 // and says how many are equal.
 //
 //	go run ./internal/oracle/c/compare -show 20 a.c b.cc
-//	go run ./internal/oracle/c/compare -corpus
+//	go run ./internal/oracle/c/compare -corpus DIR
 package main
 
 import (
@@ -24,6 +24,9 @@ func main() {
 	show := flag.Int("show", 10, "how many differences of each kind to print")
 	headers := flag.String("headers", "", "compare functions of included files below this folder, too")
 	list := flag.String("list", "", "a file of lines `PATH<tab>FLAGS`, with what to compile")
+	dir := flag.String("corpus", "", "fetch the corpus into this folder (apt-get source) and compare it")
+	only := flag.String("only", "", "take the files of the corpus whose path contains this")
+	language := flag.String("language", "", "take the files of the corpus of this language: c or cpp")
 	mutate := flag.Int("mutate", 0, "damage so many graphs, and count how many of these are noticed")
 	floors := flag.String("floors", "", "fail below these shares in per cent: flow=99,pairs=98,skipped=3")
 	verbose := flag.Bool("v", false, "name the functions that were not compared, and the files that did not compile")
@@ -39,6 +42,18 @@ func main() {
 			os.Exit(1)
 		}
 		units = append(units, more...)
+	}
+	if *dir != "" {
+		more, err := corpus(*dir)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "compare:", err)
+			os.Exit(1)
+		}
+		for _, u := range more {
+			if c := filepath.Ext(u.Path) == ".c"; strings.Contains(u.Path, *only) && (*language == "" || c == (*language == "c")) {
+				units = append(units, u)
+			}
+		}
 	}
 	if err := run(units, *headers, *show, *mutate, *floors, *verbose); err != nil {
 		fmt.Fprintln(os.Stderr, "compare:", err)
