@@ -35,6 +35,12 @@ func (b *effects) sub(fn func(*effects)) ir.Eval {
 	return c.seq()
 }
 
+// exit leaves the statement from here.
+func (b *effects) exit(kind ir.Kind, label string) {
+	b.l.exit(kind, label)
+	b.add(ir.Eval{Op: ir.OpExit})
+}
+
 // raise marks a point where an exception may leave; C has none.
 func (b *effects) raise() {
 	if b.l.t.cpp {
@@ -109,7 +115,7 @@ func (b *effects) value(e *expr) {
 		}
 	case eThrow:
 		b.values(e.kids)
-		b.l.exit(ir.KindRaise, "")
+		b.exit(ir.KindRaise, "")
 	case eStmts:
 		b.statements(e.body)
 	case eMacro:
@@ -481,17 +487,17 @@ func (b *effects) statement(s *stmt) {
 		b.declare(s.decl)
 	case sReturn:
 		b.value(s.value)
-		b.l.exit(ir.KindReturn, "")
+		b.exit(ir.KindReturn, "")
 	case sGoto:
 		b.value(s.value)
-		b.l.exit(ir.KindGoto, s.label)
+		b.exit(ir.KindGoto, s.label)
 	case sBreak, sContinue:
 		if b.l.within[s.kind] == 0 {
 			kind := ir.KindBreak
 			if s.kind == sContinue {
 				kind = ir.KindContinue
 			}
-			b.l.exit(kind, "")
+			b.exit(kind, "")
 		}
 	case sIf:
 		b.l.push()

@@ -989,7 +989,7 @@ func (p *parser) name() *expr {
 	if len(e.toks) > 1 && e.val != "operator" {
 		e.val = joined(e.toks)
 	}
-	if len(e.toks) == 1 && p.m != nil {
+	if len(e.toks) == 1 && p.m != nil && !p.names[e.val] {
 		if c, ok := p.m.callAt(p.toks[:p.end], from, nil); ok {
 			return p.macroCall(c, from)
 		}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"flowplan/internal/cfg"
+	"flowplan/internal/dataflow"
 	"flowplan/internal/flow"
 	"flowplan/internal/ir"
 	"flowplan/internal/lang"
@@ -433,7 +434,11 @@ func (f *Function) got() *graph {
 			}
 		}
 	}
-	for _, x := range v.Chains.Pairs {
+	chains := v.Chains
+	if len(f.dropped) > 0 {
+		chains = dataflow.Solve(without(v.Graph, f.dropped))
+	}
+	for _, x := range chains.Pairs {
 		place := x.Def.Place
 		name := v.Func.Vars[place.Var].Name
 		if place.Path != "" || v.Func.Vars[place.Var].Scope != ir.Local || !f.want.regs[name] || !f.known[x.Use] {

@@ -90,37 +90,41 @@ func arms(v *flow.View, c *ir.Config, active map[int]bool, dropped map[arc]bool)
 		}
 	}
 	for i, a := range c.Arms {
-		if i == taken || taken < 0 && len(a.Body) == 0 {
+		if i == taken || taken < 0 && !compiles(a.Body) {
 			continue
 		}
-		// The arm is entered through its line: what is behind that goes.
 		for _, p := range v.Graph.Instances[a.S.ID-1] {
+			for _, x := range v.Graph.Points[p].In {
+				dropped[arc{x.To, p}] = true
+			}
 			for _, x := range v.Graph.Points[p].Out {
 				dropped[arc{p, x.To}] = true
 			}
-			if i < taken { // its line leads on to the next arm's all the same
-				continue
-			}
-			for _, x := range v.Graph.Points[p].In {
-				if x.Role == cfg.IfConfig || x.Role == cfg.ElseConfig {
-					dropped[arc{x.To, p}] = true
+		}
+	}
+	if taken < 0 {
+		return
+	}
+	// Whatever enters the arm that is taken does not pass all arms by.
+	for _, p := range v.Graph.Instances[c.Arms[taken].S.ID-1] {
+		for _, in := range v.Graph.Points[p].In {
+			for _, x := range v.Graph.Points[in.To].Out {
+				if x.To != p && !isArm(v, c, x.To) && (x.Role == in.Role || x.Role == cfg.ElseConfig && in.Role == cfg.IfConfig) {
+					dropped[arc{in.To, x.To}] = true
 				}
 			}
 		}
 	}
-	if taken >= 0 {
-		// what skips all arms skips the taken one, too
-		first := v.Graph.Instances[c.Arms[0].S.ID-1]
-		for _, p := range first {
-			for _, in := range v.Graph.Points[p].In {
-				for _, x := range v.Graph.Points[in.To].Out {
-					if x.Role == cfg.ElseConfig && !isArm(v, c, x.To) {
-						dropped[arc{in.To, x.To}] = true
-					}
-				}
-			}
+}
+
+// compiles reports whether gcc would have a node for something in an arm.
+func compiles(body []ir.Node) bool {
+	for _, s := range statements(body) {
+		if !passed(s) && s.Kind != ir.KindDecl {
+			return true
 		}
 	}
+	return false
 }
 
 func isArm(v *flow.View, c *ir.Config, p int) bool {
@@ -130,6 +134,39 @@ func isArm(v *flow.View, c *ir.Config, p int) bool {
 		}
 	}
 	return false
+}
+
+// without is the graph with those arcs gone: what data flow has to be solved
+// over where gcc compiled less than all of a function.
+func without(g *cfg.Graph, dropped map[arc]bool) *cfg.Graph {
+	out := &cfg.Graph{Func: g.Func, Points: make([]cfg.Point, len(g.Points)), Instances: g.Instances}
+	for p := range g.Points {
+		pt := &out.Points[p]
+		pt.Stmt, pt.Unbind = g.Points[p].Stmt, g.Points[p].Unbind
+		for _, a := range g.Points[p].Out {
+			if !dropped[arc{p, a.To}] {
+				pt.Out = append(pt.Out, a)
+			}
+		}
+		for _, a := range g.Points[p].In {
+			if !dropped[arc{a.To, p}] {
+				pt.In = append(pt.In, a)
+			}
+		}
+	}
+	work := []int{cfg.Entry}
+	for len(work) > 0 {
+		p := work[len(work)-1]
+		work = work[:len(work)-1]
+		if out.Points[p].Live {
+			continue
+		}
+		out.Points[p].Live = true
+		for _, a := range out.Points[p].Out {
+			work = append(work, a.To)
+		}
+	}
+	return out
 }
 
 // statements are those of a sequence, with everything below.
@@ -144,7 +181,7 @@ func statements(nodes []ir.Node) []*ir.Stmt {
 func pruned(v *flow.View, known map[*ir.Stmt]bool, dropped map[arc]bool) {
 	for p := range v.Graph.Points {
 		s := v.Graph.Points[p].Stmt
-		if s == nil || known[s] || s.Cond == nil || s.Kind == ir.KindCase {
+		if s == nil || known[s] || s.Cond == nil && s.Kind != ir.KindSwitch || s.Kind == ir.KindCase {
 			continue
 		}
 		outs := arcs(v, p, dropped)
