@@ -116,6 +116,7 @@ type resolver struct {
 	cpp      bool
 	resolved []resolved
 	line     func(int) int
+	known    *macros // what is defined so far; nil: nothing is known
 }
 
 // state is what the resolver knows at a place of the output.

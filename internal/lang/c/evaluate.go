@@ -39,7 +39,7 @@ func (r *resolver) evaluate(cond string) (certain, likely truth) {
 	if certain != unknown {
 		return certain, certain
 	}
-	e = &evaluator{cpp: r.cpp, toks: e.toks, likely: true}
+	e = &evaluator{cpp: r.cpp, toks: e.toks, likely: true, known: r.known}
 	return certain, e.run()
 }
 
@@ -65,6 +65,8 @@ var native = map[string]int64{
 type evaluator struct {
 	cpp    bool
 	likely bool
+	known  *macros // whose definitions count as likely
+	nested int
 	toks   []token
 	at     int
 	bad    bool
@@ -276,8 +278,28 @@ func (e *evaluator) defined(name string) value {
 		if _, ok := native[name]; ok {
 			return truthValue(true)
 		}
+		if e.definition(name) != nil {
+			return truthValue(true)
+		}
 	}
 	return value{}
+}
+
+// definition is what a name is defined as in the files read so far.
+func (e *evaluator) definition(name string) *macro {
+	if e.known == nil {
+		return nil
+	}
+	list := e.known.by[name]
+	for i := len(list) - 1; i >= 0; i-- {
+		if !list[i].spare {
+			if list[i].undef {
+				return nil
+			}
+			return list[i]
+		}
+	}
+	return nil
 }
 
 func (e *evaluator) name(name string) value {
@@ -300,6 +322,13 @@ func (e *evaluator) name(name string) value {
 		}
 		if n, ok := native[name]; ok {
 			return value{n, true}
+		}
+		if d := e.definition(name); d != nil && !d.function && len(d.body) > 0 && e.nested < 8 {
+			in := &evaluator{cpp: e.cpp, likely: true, known: e.known, nested: e.nested + 1, toks: d.body}
+			v := in.ternary()
+			if !in.bad && in.at == len(in.toks) {
+				return v
+			}
 		}
 	}
 	return value{}

@@ -675,6 +675,13 @@ func (p *parser) suffix(e *expr, from int) *expr {
 			e = &expr{kind: eConst, toks: p.toks[from:p.i]}
 			continue
 		}
+		if t.kind == tIdent && e.kind == eConst && e.toks[len(e.toks)-1].kind == tNumber { // 64 KB, of a macro that multiplies
+			if c, ok := p.m.callAt(p.toks[:p.end], p.i, nil); ok && !c.m.function && len(c.m.body) > 1 && c.m.body[0].kind == tPunct {
+				p.i++
+				e = &expr{kind: eConst, toks: p.toks[from:p.i]}
+				continue
+			}
+		}
 		if t.kind != tPunct {
 			return e
 		}

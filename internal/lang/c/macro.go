@@ -102,92 +102,95 @@ func (m *macros) define(t token, at int, spare bool) *macro {
 	return d
 }
 
-// collect reads the macros of a tree of groups.
-func (m *macros) collect(r *resolver, elems []elem, header, spare bool) {
+// reader reads macros in the order in which a compiler meets them.
+type reader struct {
+	m      *macros
+	r      *resolver
+	header bool
+	// include reads what a file includes; nil: nothing is opened.
+	include func(from, name string)
+	path    string
+}
+
+// collect reads the macros of a tree of groups. spare: in an arm that a plain
+// build does not take.
+func (x *reader) collect(elems []elem, spare bool) {
 	for i := range elems {
 		e := &elems[i]
 		if e.g == nil {
 			if e.tok.kind != tDirective {
 				continue
 			}
+			if name, rest := directiveName(headText(e.tok.text)); name == "include" && x.include != nil && !spare && len(rest) > 2 {
+				if end := strings.IndexAny(rest[1:], "\">"); end > 0 {
+					x.include(x.path, rest[1:1+end])
+				}
+				continue
+			}
 			at := e.tok.span.Start
-			if header {
+			if x.header {
 				at = -1
 			}
-			if d := m.define(e.tok, at, spare); d != nil && !header && !d.undef {
-				m.own = append(m.own, d)
+			if d := x.m.define(e.tok, at, spare); d != nil && !x.header && !d.undef {
+				x.m.own = append(x.m.own, d)
 			}
 			continue
 		}
 		taken := false
-		for _, l := range r.live(e.g) {
+		for _, l := range x.r.live(e.g) {
 			plain := l.plain && !taken
-			m.collect(r, l.arm.elems, header, spare || !plain)
+			x.collect(l.arm.elems, spare || !plain)
 			taken = taken || l.plain
 		}
 	}
 }
 
-// maxHeaders and maxHeaderBytes bound what is read for the macros of one file.
+// maxHeaders and maxHeaderBytes bound what is read for the macros of one file,
+// maxIncludes how deep headers include one another.
 const (
 	maxHeaders     = 100
 	maxHeaderBytes = 8 << 20
+	maxIncludes    = 40
 )
 
-// include reads the macros of the headers of the repository that a file
-// includes by name, and of those that these include.
-func (m *macros) include(from string, elems []elem, readFile func(string) ([]byte, error), facts func(path string, toks []token)) {
+// include reads the macros of a file anew, with those of the headers of the
+// repository that it includes by name, and that these include: what a header
+// defines decides which arms of a file a build takes. facts is given the tokens
+// of each header.
+func (m *macros) include(path string, elems []elem, readFile func(string) ([]byte, error), facts func(toks []token)) {
 	if readFile == nil {
 		return
 	}
-	seen := map[string]bool{from: true}
-	type job struct{ from, name string }
-	var work []job
-	var walk func(from string, elems []elem)
-	walk = func(from string, elems []elem) {
-		for i := range elems {
-			if elems[i].g != nil {
-				for _, a := range elems[i].g.arms {
-					walk(from, a.elems)
-				}
-				continue
-			}
-			if t := elems[i].tok; t.kind == tDirective {
-				if name, rest := directiveName(headText(t.text)); name == "include" && len(rest) > 2 {
-					if end := strings.IndexAny(rest[1:], "\">"); end > 0 {
-						work = append(work, job{from, rest[1 : 1+end]})
-					}
-				}
-			}
+	own := m.own
+	m.by, m.own = map[string][]*macro{}, nil
+	r := &resolver{cpp: m.cpp, known: m, line: func(int) int { return 0 }}
+	seen := map[string]bool{path: true}
+	size, depth := 0, 0
+	var open func(from, name string)
+	open = func(from, name string) {
+		if len(seen) > maxHeaders || size > maxHeaderBytes || depth > maxIncludes {
+			return
 		}
-	}
-	walk(from, elems)
-	size := 0
-	for n := 0; len(work) > 0 && n < maxHeaders && size < maxHeaderBytes; {
-		j := work[0]
-		work = work[1:]
-		for _, p := range headerPaths(j.from, j.name) {
+		for _, p := range headerPaths(from, name) {
 			if seen[p] {
-				break
+				return
 			}
 			data, err := readFile(p)
 			if err != nil {
 				continue
 			}
 			seen[p] = true
-			n++
 			size += len(data)
 			toks := scan(data, m.cpp)
-			if facts != nil {
-				facts(p, toks)
-			}
-			es := nest(toks)
-			r := &resolver{cpp: m.cpp, line: func(int) int { return 0 }}
-			m.collect(r, es, true, false)
-			walk(p, es)
-			break
+			facts(toks)
+			depth++
+			(&reader{m: m, r: r, header: true, include: open, path: p}).collect(nest(toks), false)
+			depth--
+			return
 		}
 	}
+	(&reader{m: m, r: r, include: open, path: path}).collect(elems, false)
+	m.own = own
 	for _, list := range m.by {
 		sort.SliceStable(list, func(a, b int) bool { return list[a].at < list[b].at })
 	}

@@ -291,7 +291,43 @@ func (l *lowerer) macroCall(s *stmt) []ir.Node {
 		b.statements(body)
 	}
 	st := l.stmt(s, ir.KindCall, text, b.seq())
+	st.Callee = l.lastCall(body)
 	return l.finishSimple(st, completes(body) || len(l.exits) == 0)
+}
+
+// lastCall is the function that a macro's statements call last on every way
+// through them: if it never returns, nor does the macro.
+func (l *lowerer) lastCall(body []*stmt) string {
+	for i := len(body) - 1; i >= 0; i-- {
+		switch s := body[i]; s.kind {
+		case sEmpty:
+		case sBlock:
+			if name := l.lastCall(s.body); name != "" {
+				return name
+			}
+		case sDo:
+			if constant(s.value) == no && !leaves(s.body) {
+				return l.lastCall(s.body)
+			}
+			return ""
+		case sMacro:
+			return l.lastCall(s.value.body)
+		case sExpr:
+			switch e := bare(s.value); e.kind {
+			case eCall:
+				return l.callee(e)
+			case eMacro:
+				if e.body != nil {
+					return l.lastCall(e.body)
+				}
+				return l.madeCallee(e)
+			}
+			return ""
+		default:
+			return ""
+		}
+	}
+	return ""
 }
 
 // declares reports whether a macro declares variables for what follows.

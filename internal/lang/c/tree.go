@@ -3,6 +3,7 @@ package c
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -24,6 +25,7 @@ type tree struct {
 	byDecl   map[*lang.Decl]*def
 	noReturn map[string]bool
 	declared []declared // functions with words that may be macros for noreturn
+	wrapped  [][]token  // declarations within a macro's call
 	resolved []resolved
 	errors   []source.Span
 	fields   map[string][]string // members of each class, as far as the file shows them
@@ -44,8 +46,8 @@ func Parse(ctx context.Context, f *source.File, o lang.Options, cpp bool) (lang.
 	elems := nest(toks)
 	r := &resolver{data: f.Bytes, cpp: cpp, line: f.Line}
 	t.macros = &macros{by: map[string][]*macro{}, cpp: cpp}
-	t.macros.collect(r, elems, false, false)
-	t.facts(f.Path, toks)
+	(&reader{m: t.macros, r: r}).collect(elems, false)
+	t.facts(toks)
 	// What a file defines is read with its own macros alone: the index, which opens
 	// no other file, must come to the same.
 	t.headers = func() {
@@ -136,7 +138,7 @@ func (t *tree) finish(defs []*def) {
 
 // facts gathers what a file, or a header that it includes, says of names: which
 // are types, which functions never return.
-func (t *tree) facts(_ string, toks []token) {
+func (t *tree) facts(toks []token) {
 	start := 0
 	depth := 0
 	for i := range toks {
@@ -241,6 +243,12 @@ func (t *tree) segment(seg, all []token, end int) {
 			}
 		}
 	}
+	if never && name == "" && len(seg) < 400 { // EXPORT(void, die, (int), NORETURN)
+		plain := slices.DeleteFunc(slices.Clone(seg), func(tk token) bool { return tk.kind == tDirective })
+		if len(plain) > 0 && isMacroName(plain[0].text) {
+			t.wrapped = append(t.wrapped, plain)
+		}
+	}
 	if typedef || name == "" {
 		return
 	}
@@ -279,6 +287,37 @@ func (t *tree) settleNoReturn() {
 		}
 	}
 	t.declared = nil
+	for _, seg := range t.wrapped {
+		c, ok := t.macros.callAt(seg, 0, nil)
+		if !ok {
+			continue
+		}
+		toks, ok := t.macros.expand(c, seg[0].span)
+		for i := 0; ok && i+1 < len(toks); i++ {
+			w := toks[i].text
+			if toks[i].kind == tIdent && toks[i+1].is("(") && !takesParens(w) && !strings.Contains(w, "noreturn") && !isKeyword(w) && !isBuiltin(w, t.cpp) && !isSpecifier(w, t.cpp) {
+				t.noReturn[w] = true
+				break
+			}
+			if toks[i].kind == tIdent && takesParens(w) && toks[i+1].is("(") {
+				for depth := 0; i < len(toks); i++ {
+					if toks[i].is("(") {
+						depth++
+					} else if toks[i].is(")") {
+						if depth--; depth == 0 {
+							break
+						}
+					}
+				}
+			}
+			// (name)(parameters): the name in parentheses of its own
+			if i+2 < len(toks) && toks[i].kind == tIdent && toks[i+1].is(")") && toks[i+2].is("(") {
+				t.noReturn[toks[i].text] = true
+				break
+			}
+		}
+	}
+	t.wrapped = nil
 }
 
 func (t *tree) Decls() []*lang.Decl { return t.decls }

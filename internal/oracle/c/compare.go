@@ -287,6 +287,15 @@ func (c *comparer) compare(p place, cfgs, ssas []*function, never map[string]boo
 	m := newMapping(v, p.path, c.wd)
 	want := &graph{next: map[key]map[key]bool{}, pairs: map[pair]bool{}, regs: map[string]bool{}}
 	known := map[key]bool{}
+	var own []*function // those that stand in statements, not in a macro that makes functions
+	for _, f := range cfgs {
+		if m.stands(f) {
+			own = append(own, f)
+		}
+	}
+	if len(own) > 0 {
+		cfgs = own
+	}
 	for _, f := range cfgs {
 		m.flow(f, want, known, never)
 	}

@@ -33,6 +33,18 @@ func (m *mapping) stmt(g *gimple) *ir.Stmt {
 	return best
 }
 
+// stands reports whether something of a function of gcc's is in a statement.
+func (m *mapping) stands(f *function) bool {
+	for _, id := range f.order {
+		for i := range f.blocks[id].stmts {
+			if g := &f.blocks[id].stmts[i]; !g.inert() && m.stmt(g) != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // node is one of gcc's statements with the statement it belongs to.
 type node struct {
 	k    key

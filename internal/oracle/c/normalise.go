@@ -108,6 +108,9 @@ func arms(v *flow.View, c *ir.Config, active map[int]bool, dropped map[arc]bool)
 	// Whatever enters the arm that is taken does not pass all arms by.
 	for _, p := range v.Graph.Instances[c.Arms[taken].S.ID-1] {
 		for _, in := range v.Graph.Points[p].In {
+			if dropped[arc{in.To, p}] { // past a conditional before this one
+				continue
+			}
 			for _, x := range v.Graph.Points[in.To].Out {
 				if x.To != p && !isArm(v, c, x.To) && (x.Role == in.Role || x.Role == cfg.ElseConfig && in.Role == cfg.IfConfig) {
 					dropped[arc{in.To, x.To}] = true

@@ -80,6 +80,29 @@ func fetch(dir string) error {
 				return err
 			}
 		}
+		if err := configure(to); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// configure puts the ready-made configuration in place that a package brings
+// for builds without a configure script.
+func configure(dir string) error {
+	ready, err := filepath.Glob(filepath.Join(dir, "*", "scripts", "*.h.prebuilt"))
+	if err != nil {
+		return err
+	}
+	for _, r := range ready {
+		data, err := os.ReadFile(r)
+		if err != nil {
+			return err
+		}
+		name := strings.TrimSuffix(filepath.Base(r), ".prebuilt")
+		if err := os.WriteFile(filepath.Join(filepath.Dir(filepath.Dir(r)), name), data, 0o644); err != nil {
+			return err
+		}
 	}
 	return nil
 }
