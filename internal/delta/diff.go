@@ -405,7 +405,8 @@ func (d *differ) whole(sd *side, u *unit, added bool) {
 // wholeConfig makes the operation of the lines of an #if that only one side
 // has. What a build is configured to leave out is no condition of the program:
 // it is content, and so are the plain statements and jumps in its arms. A
-// construct in an arm is an operation of its own, as it would be without.
+// construct in an arm is an operation of its own, as it would be without: else
+// a plan for content would cover any control flow that an #if is put around.
 func (d *differ) wholeConfig(sd *side, u *unit, added bool) {
 	var all, lines []*unit
 	var take func(u *unit)
@@ -572,13 +573,13 @@ func (d *differ) record(sd *side, u *unit, kind Kind, all []*unit, added bool) *
 
 // enclosing is the operation of the innermost new or gone construct or arm
 // around a unit.
-func (d *differ) enclosing(u *unit) *Op { return d.around(u, false) }
+func (d *differ) enclosing(u *unit) *Op { return d.holder(u, false) }
 
 // enclosingStructure is the same, the lines of an #if aside: a new one around a
 // new condition does not make the condition a part of content.
-func (d *differ) enclosingStructure(u *unit) *Op { return d.around(u, true) }
+func (d *differ) enclosingStructure(u *unit) *Op { return d.holder(u, true) }
 
-func (d *differ) around(u *unit, structure bool) *Op {
+func (d *differ) holder(u *unit, structure bool) *Op {
 	if u.chain != nil {
 		for _, i := range u.chain.ifs {
 			if o := d.owner[i]; o != nil && i != u {

@@ -32,11 +32,17 @@ type lowerer struct {
 func (t *tree) Lower(d *lang.Decl) *ir.Func {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.headers != nil {
-		t.headers()
-		t.headers = nil
-	}
+	t.readHeaders()
 	return t.lower(d)
+}
+
+// readHeaders reads the headers once; the caller holds the lock.
+func (t *tree) readHeaders() {
+	if t.headers != nil {
+		read := t.headers
+		t.headers = nil
+		read()
+	}
 }
 
 func (t *tree) lower(d *lang.Decl) *ir.Func {
@@ -617,6 +623,22 @@ func (l *lowerer) place(s *ir.Stmt, at token) *ir.Stmt {
 	return s
 }
 
+// stay is a tree of effects without its ways out.
+func stay(e ir.Eval) ir.Eval {
+	if !e.Exits() {
+		return e
+	}
+	if e.Op == ir.OpExit {
+		return ir.Eval{}
+	}
+	kids := make([]ir.Eval, len(e.Kids))
+	for i, k := range e.Kids {
+		kids[i] = stay(k)
+	}
+	e.Kids = kids
+	return e
+}
+
 // finish numbers the statements and marks what is written.
 func (l *lowerer) finish() {
 	stmts := l.fn.Stmts
@@ -626,8 +648,17 @@ func (l *lowerer) finish() {
 		}
 		return stmts[i].Col < stmts[j].Col
 	})
+	leaves := map[*ir.Stmt]bool{}
+	l.fn.Nodes(func(n ir.Node) {
+		if x, ok := n.(*ir.Leaves); ok {
+			leaves[x.S] = true
+		}
+	})
 	for i, s := range stmts {
 		s.ID = i + 1
+		if !leaves[s] { // its graph has no way for what leaves here
+			s.Eval, s.Pre = stay(s.Eval), stay(s.Pre)
+		}
 		mark := func(e ir.Eval) {
 			if e.Op == ir.OpDef {
 				l.fn.Vars[e.Place.Var].Written = true
