@@ -33,8 +33,8 @@ test: needs-cc needs-python ## runs every test and says how many there were
 	@set -o pipefail; $(GO) test -json -timeout 20m ./... | $(GO) run ./internal/testcount
 
 crash: needs-cc ## programs that crash under sanitizers, Valgrind and gdb, and what flow_of makes of their reports (needs clang, valgrind, gdb, g++)
-	@$(GO) vet -tags crash ./internal/engine
-	@$(GO) test -tags crash -count=1 ./internal/engine -run Crash
+	@$(GO) vet -tags crash ./internal/engine ./internal/hazard
+	@$(GO) test -tags crash -count=1 ./internal/engine ./internal/hazard -run 'Crash|Proof'
 
 # The client's versions that the tests are run with; each is installed once.
 CLAUDE_VERSIONS ?= 2.1.197 2.1.332

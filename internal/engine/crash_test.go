@@ -116,3 +116,43 @@ func (c crash) command(t *testing.T, args []string, program string) string {
 	}
 	return string(out)
 }
+
+// Frames given one by one are one stack; a place without a function, and a name
+// without a place, are found all the same.
+func TestFramesOneByOne(t *testing.T) {
+	w := newWorld(t)
+	w.write("src/a.c", `static int last(const int *v, int n)
+{
+    return v[n];
+}
+
+int sum(const int *v, int n)
+{
+    int r = 0;
+    for (int i = 0; i < n; i++)
+        r += last(v, i);
+    if (r > 9)
+        r = last(v, n);
+    return r;
+}
+`)
+	reply := w.of("#0 0x55 in last /build/p/src/a.c:3:12", "#1 0x56 in sum /build/p/src/a.c:12:13")
+	for _, want := range []string{"last(v, n) src/a.c:1-4 cfg\n3 return v[n]\t<== here <v,n:1\n", "called from sum  src/a.c:6-14\n", "11 if (r > 9)  T\n12 r = last(v, n)  <== call  parameter: v, n\n"} {
+		if !strings.Contains(reply, want) {
+			t.Errorf("the reply lacks %q:\n%s", want, reply)
+		}
+	}
+	for _, report := range []string{
+		"src/a.c:3:12: runtime error: index 9 out of bounds for type 'int [9]'",
+		"==7==    at 0x109151: last (a.c:3)",
+		"./prog(last+0x2a) [0x55d0]",
+	} {
+		if reply := w.of(report); !strings.HasPrefix(reply, "last(v, n) src/a.c") {
+			t.Errorf("%s:\n%s", report, reply)
+		}
+	}
+	_, err := w.e.Of(bg, OfParams{Function: []string{"#0 0x7f in qsort /usr/src/glibc/stdlib/msort.c:30"}})
+	if text := w.callError(err); !strings.Contains(text, "inside the root") {
+		t.Errorf("a report of a library alone: %s", text)
+	}
+}

@@ -128,7 +128,7 @@ func (c *comparison) unbound() {
 	for _, s := range c.d.Work.Func.Stmts {
 		for v, b := range now[s] {
 			info := c.d.Work.Func.Vars[v]
-			if !b.unbound || b.partly || info.Shared || info.AddressTaken || info.Scope != ir.Local {
+			if !b.unbound || b.partly || info.Shared || info.Storage || info.AddressTaken || info.Scope != ir.Local {
 				continue
 			}
 			if old := c.d.ToHead[s]; old != nil && c.was(before[old], info.Name, b) {

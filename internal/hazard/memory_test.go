@@ -11,6 +11,7 @@ import (
 	"flowplan/internal/flow"
 	"flowplan/internal/lang"
 	"flowplan/internal/lang/c"
+	"flowplan/internal/lang/cpp"
 	"flowplan/internal/source"
 )
 
@@ -412,6 +413,52 @@ int f(int n) {
 `, "", `f(1); f(5); if (live) abort();`, ""},
 }
 
+// Edits after which nothing is unbound, although no variable is given a value in
+// so many words.
+func TestUnboundInC(t *testing.T) {
+	for name, code := range map[string]struct {
+		l    *lang.Language
+		text string
+	}{
+		"an array":                   {c.Language, "int f(void) {\n    int v[3];\n    v[0] = 1;\n    return v[0] + v[1];\n}\n"},
+		"an array that a call fills": {c.Language, "int f(int fd) {\n    char b[8];\n    fetch(fd, b, 8);\n    return b[0];\n}\n"},
+		"a struct":                   {c.Language, "int f(void) {\n    struct box b;\n    b.w = 1;\n    return b.w + b.h;\n}\n"},
+		"a struct of a type's name":  {c.Language, "int f(void) {\n    box b;\n    b.w = 1;\n    return b.h;\n}\n"},
+		"an address that is passed":  {c.Language, "int f(void) {\n    int n;\n    parse(&n);\n    return n;\n}\n"},
+		"a macro that is not known":  {c.Language, "int f(void) {\n    int n;\n    LOAD32(n, 3);\n    return n;\n}\n"},
+		"a list of arguments":        {c.Language, "int f(int a, ...) {\n    va_list rest;\n    va_start(rest, a);\n    a = va_arg(rest, int);\n    va_end(rest);\n    return a;\n}\n"},
+		"an object":                  {cpp.Language, "int f() {\n    std::vector<int> v;\n    v.push_back(1);\n    std::string s;\n    s += 'x';\n    return v[0] + s.size();\n}\n"},
+		"passed by reference":        {cpp.Language, "int f(Parser& p) {\n    int n;\n    p.parse(n);\n    return n;\n}\n"},
+		"read from a stream":         {cpp.Language, "int f(std::istream& in) {\n    int n;\n    while (in >> n)\n        use(n);\n    return 0;\n}\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			compare(t, viewIn(t, code.l, "f.c", "int f() {\n    return 0;\n}\n", "f"), viewIn(t, code.l, "f.c", code.text, "f"), "")
+		})
+	}
+	compare(t, viewIn(t, c.Language, "f.c", "int f(void) {\n    return 0;\n}\n", "f"), viewIn(t, c.Language, "f.c", "int f(void) {\n    int n;\n    return n;\n}\n", "f"), "unbound_use certain 3 n")
+}
+
+// deletes hold edits of C++, and for those of memory a main that makes
+// AddressSanitizer bear it out (under the build tag crash, as it takes g++).
+var deletes = []struct{ before, after, want, main, says string }{
+	{"int f(Node* n) {\n    int r = n->size;\n    delete n;\n    return r;\n}\n", "int f(Node* n) {\n    delete n;\n    int r = n->size;\n    return r;\n}\n",
+		"use_after_free certain 3 n", "f(new Node);", "heap-use-after-free"},
+	{"int f(int* v) {\n    delete[] v;\n    return 0;\n}\n", "int f(int* v) {\n    delete[] v;\n    if (v[0])\n        return 1;\n    return 0;\n}\n",
+		"use_after_free certain 3 v", "f(new int[3]);", "heap-use-after-free"},
+	{"void f(Node* n) {\n    delete n;\n}\n", "void f(Node* n) {\n    if (n->size)\n        delete n;\n    delete n;\n}\n",
+		"double_free certain 4 n", "f(new Node{1});", "attempting double-free"},
+	{"int f(int n) {\n    int* v = new int[n];\n    int r = fill(v, n);\n    delete[] v;\n    return r;\n}\n",
+		"int f(int n) {\n    int* v = new int[n];\n    int r = fill(v, n);\n    if (r < 0)\n        throw r;\n    delete[] v;\n    return r;\n}\n", "unreleased possible 5 v", "", ""},
+	{"int f(int n) {\n    auto v = std::make_unique<int>(n);\n    return *v;\n}\n",
+		"int f(int n) {\n    auto v = std::make_unique<int>(n);\n    if (n > 3)\n        return 1;\n    return *v;\n}\n", "", "", ""},
+}
+
+func TestDelete(t *testing.T) {
+	for _, d := range deletes {
+		compare(t, viewIn(t, cpp.Language, "f.cc", d.before, "f"), viewIn(t, cpp.Language, "f.cc", d.after, "f"), d.want)
+	}
+}
+
 // preamble counts what is taken and not given back, and has the functions that
 // the cases call.
 const preamble = `
@@ -435,7 +482,7 @@ func TestMemory(t *testing.T) {
 			if m.main == "" {
 				return
 			}
-			out := sanitized(t, preamble+m.after+"int main(void) { "+m.main+" return 0; }\n")
+			out := sanitized(t, "gcc", "f.c", preamble+m.after+"int main(void) { "+m.main+" return 0; }\n")
 			if m.says == "" && strings.Contains(out, "AddressSanitizer") || !strings.Contains(out, m.says) {
 				t.Errorf("the sanitizer does not bear it out: expected %q\n%s", m.says, out)
 			}
@@ -445,15 +492,15 @@ func TestMemory(t *testing.T) {
 
 // sanitized builds and runs a program under AddressSanitizer, without its
 // search for leaks, which not every machine allows.
-func sanitized(t *testing.T, text string) string {
+func sanitized(t *testing.T, compiler, name, text string) string {
 	t.Helper()
 	dir := t.TempDir()
-	file, program := filepath.Join(dir, "f.c"), filepath.Join(dir, "f")
+	file, program := filepath.Join(dir, name), filepath.Join(dir, "f")
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("gcc", "-g", "-w", "-O0", "-fsanitize=address", "-o", program, file).CombinedOutput(); err != nil {
-		t.Fatalf("gcc -fsanitize=address: install gcc with its sanitizers (Debian: gcc; Fedora: gcc libasan): %v\n%s", err, out)
+	if out, err := exec.Command(compiler, "-g", "-w", "-O0", "-fsanitize=address", "-o", program, file).CombinedOutput(); err != nil {
+		t.Fatalf("%s -fsanitize=address: install it with its sanitizers (Debian: %s; Fedora: and libasan): %v\n%s", compiler, compiler, err, out)
 	}
 	cmd := exec.Command(program)
 	cmd.Env = append(os.Environ(), "ASAN_OPTIONS=detect_leaks=0:handle_abort=1")

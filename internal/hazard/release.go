@@ -186,6 +186,13 @@ func (t *tracer) touch(s *ir.Stmt) touch {
 	if t.isGive(s) {
 		return surely
 	}
+	if s.Kind == ir.KindFor || s.Kind == ir.KindForeach { // each time round it gives its variable another value first
+		own := false
+		s.Eval.Walk(func(e ir.Eval) { own = own || e.Op == ir.OpDef && related(e.Place, t.place) })
+		if own {
+			return renews
+		}
+	}
 	out := leaves
 	deep := callsIn(s) || s.Kind == ir.KindReturn // a bare pointer goes where it is used
 	var walk func(e ir.Eval, sure bool)

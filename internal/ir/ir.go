@@ -131,6 +131,7 @@ type Var struct {
 	Scope        VarScope
 	Written      bool // this function (or a closure in it) defines it somewhere
 	Shared       bool // captured by an inner function or address taken: hazards stay silent
+	Storage      bool // it can be read and written in parts without ever being assigned, or whoever is passed it may assign it: never unbound
 	AddressTaken bool
 }
 

@@ -144,7 +144,7 @@ func (b *effects) extract(e *expr) {
 	e = bare(e)
 	if p, ok := b.place(e, true); ok {
 		b.def(p, true)
-		b.l.fn.Vars[p.Var].Shared = true // it is passed by reference
+		b.l.fn.Vars[p.Var].Storage = true // it is passed by reference
 	}
 }
 
@@ -199,6 +199,8 @@ func (b *effects) place(e *expr, written bool) (ir.Place, bool) {
 				return p, true
 			}
 			p.Path += "*"
+		} else if p.Path == "" {
+			b.l.fn.Vars[p.Var].Storage = true
 		}
 		p.Path += "." + e.name
 		return p, true
@@ -427,9 +429,10 @@ func (b *effects) call(e *expr) {
 			continue
 		}
 		b.value(a)
-		if x.kind == eName && b.l.t.cpp { // int n; parse(s, n): it may be passed by reference
+		// int n; parse(s, n): passed by reference, or to a macro that is not known
+		if x.kind == eName && (b.l.t.cpp || callee.kind == eName && isMacroName(callee.val)) {
 			if v, ok := b.l.local(x.val); ok && b.l.unset[v] {
-				b.l.fn.Vars[v].Shared = true
+				b.l.fn.Vars[v].Storage = true
 			}
 		}
 	}

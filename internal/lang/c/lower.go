@@ -75,6 +75,7 @@ func (t *tree) parserFor(toks []token) *parser {
 func (l *lowerer) macro() {
 	m := l.d.macro
 	l.p = l.t.parserFor(nil)
+	l.fn.Result = ir.ResultNone
 	l.fn.Signature = "#define " + m.name + "(" + strings.Join(m.params, ", ") + ")"
 	for _, name := range m.params {
 		v := l.variable(name)
@@ -419,10 +420,10 @@ func (l *lowerer) declare(name string, it *declarator, d *declaration) int {
 	v := l.variable(name)
 	if it.kind == kArray {
 		l.arrays[v] = true
-		l.fn.Vars[v].Shared = true // it has storage without ever being assigned
+		l.fn.Vars[v].Storage = true
 	}
 	if it.class && it.kind == kValue {
-		l.fn.Vars[v].Shared = l.fn.Vars[v].Shared || l.t.cpp && !(d != nil && d.integer) || d != nil && d.struct_
+		l.fn.Vars[v].Storage = l.fn.Vars[v].Storage || l.t.cpp && !(d != nil && d.integer) || d != nil && d.struct_
 	}
 	if d != nil && (d.static || d.extern) {
 		l.fn.Vars[v].Scope = ir.Global
