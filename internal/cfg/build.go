@@ -456,7 +456,9 @@ func (b *builder) try(n *ir.Try, in []exit) []exit {
 			}
 		}
 		done := cut(b.handlerBody(h, p))
-		if n.Group && !last {
+		if n.Rethrows {
+			b.leave(withRole(done, Raise), continuation{role: Raise})
+		} else if n.Group && !last {
 			b.connect(done, tests[i+1])
 		} else {
 			out = append(out, done...)

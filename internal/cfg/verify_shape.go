@@ -89,7 +89,7 @@ func (sh *shape) try(n *ir.Try, part int, finally bool) {
 			arms = arms[:1]
 		}
 		sh.stmt(h.S, part, finally, arms...)
-		sh.border(h.Body, finally)
+		sh.border(h.Body, finally || n.Rethrows)
 	}
 	if len(n.Else) > 0 {
 		sh.border(n.Else, finally)

@@ -47,6 +47,7 @@ type solver struct {
 	back    [][]bool // per foreach point: which In arcs come from its own body
 	stmt    *ir.Stmt // being evaluated
 	raised  set      // collects states at raise points while a statement is evaluated
+	left    set      // and at its own ways out
 	use     func(ir.Place, set)
 	capture func(ir.Place)
 	store   func(ir.Place, set)
@@ -61,6 +62,7 @@ type site struct {
 // state is what holds after a point on its outcomes.
 type state struct {
 	yes, no, exc set
+	left         set // where the statement leaves in a way of its own; nil: it does not say
 	done         bool
 }
 
@@ -261,10 +263,21 @@ func (st *state) along(role cfg.Role, from *ir.Stmt) set {
 		return st.yes
 	case role == cfg.Exception:
 		return st.exc
+	case st.left != nil && leaving(role):
+		return st.left
 	case role == cfg.False, role == cfg.Done, role == cfg.Raise && from.Kind == ir.KindHandler:
 		return st.no
 	}
 	return st.yes
+}
+
+// leaving reports a role that a statement's own ways out have.
+func leaving(role cfg.Role) bool {
+	switch role {
+	case cfg.Return, cfg.Goto, cfg.Break, cfg.Continue, cfg.Raise:
+		return true
+	}
+	return false
 }
 
 // visit evaluates a point and reports whether a state after it has grown.
@@ -283,6 +296,9 @@ func (s *solver) visit(p int) bool {
 		}
 		grew = old.no.union(out.no) || grew
 		grew = old.exc.union(out.exc) || grew
+		if out.left != nil {
+			grew = old.left.union(out.left) || grew
+		}
 	}
 	return grew
 }
@@ -298,7 +314,10 @@ func (s *solver) run(p int) state {
 		}
 		return state{yes: st, no: st, exc: st, done: true}
 	}
-	s.stmt, s.raised = pt.Stmt, s.empty()
+	s.stmt, s.raised, s.left = pt.Stmt, s.empty(), nil
+	if pt.Stmt.Eval.Exits() {
+		s.left = s.empty()
+	}
 	var st set
 	if back := s.back[p]; back != nil {
 		st = s.incoming(p, func(i int) bool { return !back[i] })
@@ -308,7 +327,7 @@ func (s *solver) run(p int) state {
 		st = s.incoming(p, all)
 	}
 	yes, no := s.eval(&pt.Stmt.Eval, st)
-	return state{yes: yes, no: no, exc: s.raised, done: true}
+	return state{yes: yes, no: no, exc: s.raised, left: s.left, done: true}
 }
 
 // eval applies a tree of effects to a state, which it may change, and gives
@@ -334,6 +353,10 @@ func (s *solver) eval(e *ir.Eval, st set) (yes, no set) {
 		s.unbind(st, e.Place)
 	case ir.OpRaise:
 		s.raised.union(st)
+	case ir.OpExit:
+		s.left.union(st)
+		st = s.empty()
+		return st, st
 	case ir.OpSeq:
 		yes, no = st, st
 		for i := range e.Kids {

@@ -28,6 +28,7 @@ type effect struct {
 type ends struct {
 	pre, in      int // of a foreach: before what is evaluated once, and before each item
 	yes, no, exc int
+	left         int // the statement's own ways out; -1: it names none
 }
 
 func newWeb(g *cfg.Graph) *web {
@@ -72,6 +73,8 @@ func (w *web) outcome(p int, role cfg.Role) int {
 		return e.yes
 	case role == cfg.Exception:
 		return e.exc
+	case e.left >= 0 && leaving(role):
+		return e.left
 	case role == cfg.False, role == cfg.Done, role == cfg.Raise && s.Kind == ir.KindHandler:
 		return e.no
 	}
@@ -94,7 +97,10 @@ func (w *web) point(p int) {
 	pt := &w.g.Points[p]
 	nothing := effect{stmt: pt.Stmt, point: p}
 	e := ends{pre: w.add(nothing)}
-	e.in, e.exc = e.pre, w.add(nothing)
+	e.in, e.exc, e.left = e.pre, w.add(nothing), -1
+	if pt.Stmt != nil && pt.Stmt.Eval.Exits() {
+		e.left = w.add(nothing)
+	}
 	switch {
 	case pt.Unbind != nil:
 		lost := nothing
@@ -103,7 +109,7 @@ func (w *web) point(p int) {
 	case pt.Stmt == nil:
 		e.yes = e.in
 	default:
-		b := &weaver{w: w, stmt: pt.Stmt, point: p, exc: e.exc}
+		b := &weaver{w: w, stmt: pt.Stmt, point: p, exc: e.exc, left: e.left}
 		if pt.Stmt.Pre.Op != ir.OpNop {
 			once, _ := b.eval(&pt.Stmt.Pre, e.pre)
 			e.in = w.add(nothing, once)
@@ -119,6 +125,7 @@ type weaver struct {
 	stmt  *ir.Stmt
 	point int
 	exc   int
+	left  int
 }
 
 func (b *weaver) add(op ir.Op, e *ir.Eval, after ...int) int {
@@ -144,6 +151,10 @@ func (b *weaver) eval(e *ir.Eval, in int) (yes, no int) {
 		return n, n
 	case ir.OpRaise:
 		b.w.link(in, b.exc)
+	case ir.OpExit:
+		b.w.link(in, b.left)
+		n := b.add(ir.OpNop, nil) // nothing leads there
+		return n, n
 	case ir.OpSeq:
 		yes, no = in, in
 		for i := range e.Kids {

@@ -58,6 +58,7 @@ type side struct {
 func newSide(f *ir.Func) *side {
 	sd := &side{byS: map[*ir.Stmt]*unit{}}
 	sd.top = sd.seq(f.Body, nil, "")
+	sd.held(f)
 	for i, u := range sd.units {
 		u.index = i
 		u.setText(u.text)
@@ -66,6 +67,23 @@ func newSide(f *ir.Func) *side {
 		sd.units[i].summarise()
 	}
 	return sd
+}
+
+// held finds what else stands within the text of a header, as the init of a
+// C++ if.
+func (sd *side) held(f *ir.Func) {
+	var header *ir.Stmt
+	for _, s := range f.Stmts {
+		if header == nil || header.Span.Start >= s.Span.Start || s.Span.End > header.Span.End {
+			header = s
+			continue
+		}
+		u, h := sd.byS[s], sd.byS[header]
+		if u != nil && h != nil && h.header && u.loop == nil {
+			u.loop = h
+			h.around = append(h.around, u)
+		}
+	}
 }
 
 func (u *unit) setText(text string) {

@@ -459,11 +459,9 @@ func caller(v *flow.View, call *ir.Stmt, known map[*ir.Stmt]string) string {
 			rows[shown(d.Stmt)] = "defines " + v.PlaceName(d.Place)
 		}
 	}
-	for s, note := range known {
-		if rows[shown(s)] == "" {
-			rows[shown(s)] = note
-		} else {
-			rows[shown(s)] += ", " + note
+	for _, s := range v.Func.Stmts {
+		if note := known[s]; note != "" {
+			rows[shown(s)] = strings.TrimPrefix(rows[shown(s)]+", "+note, ", ")
 		}
 	}
 	rows[shown(call)] = "<== call"

@@ -185,6 +185,8 @@ func (p *formatter) eval(e Eval) string {
 		return "use " + p.place(e.Place)
 	case OpDef:
 		return may + "def " + p.place(e.Place)
+	case OpExit:
+		return "exit"
 	case OpStore:
 		return "store " + p.place(e.Place)
 	case OpUnbind:

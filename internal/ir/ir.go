@@ -200,6 +200,7 @@ const (
 	OpRepeat     // Kids, in order, any number of times
 	OpMatch      // Kids[0] binds on success only; Kids[1], if any, is the guard: true is both, false either one failing
 	OpIfTrue     // Kids, in order, on the true (or iter) outcome alone
+	OpExit       // the statement is left here by one of its own ways out (Leaves): nothing behind it in this branch happens
 	OpStore      // writes what the pointer Place.Var points to; dataflow.Resolve turns it into may-definitions
 )
 
@@ -234,6 +235,13 @@ func (e Eval) raises() bool {
 		}
 	}
 	return false
+}
+
+// Exits reports whether some point of the tree leaves the statement.
+func (e Eval) Exits() bool {
+	found := false
+	e.Walk(func(k Eval) { found = found || k.Op == OpExit })
+	return found
 }
 
 // Walk calls fn on every node of the tree in evaluation order.
@@ -288,13 +296,15 @@ type (
 		Cases []*Case
 	}
 
-	// Try protects Body. Group marks handlers that are not exclusive (except*).
+	// Try protects Body. Group marks handlers that are not exclusive (except*);
+	// Rethrows those that raise again where they end (of a C++ constructor).
 	Try struct {
 		Body     []Node
 		Handlers []*Handler
 		Else     []Node
 		Finally  []Node
 		Group    bool
+		Rethrows bool
 		Span     source.Span
 	}
 

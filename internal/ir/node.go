@@ -133,6 +133,9 @@ func completes(n Node) bool {
 		if Completes(n.Body) && Completes(n.Else) {
 			return true
 		}
+		if n.Rethrows {
+			return false
+		}
 		for _, h := range n.Handlers {
 			if Completes(h.Body) {
 				return true

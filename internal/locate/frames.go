@@ -79,7 +79,7 @@ func (res *Result) stacks(all []Frame) {
 			res.Others = append(res.Others, Stack{fr.Stack, []Frame{fr}})
 		}
 	}
-	slices.Reverse(res.Others) // as the report has them
+	slices.Reverse(res.Others)                       // as the report has them
 	if len(res.Frames) == 0 && len(res.Others) > 0 { // the fault itself lies in a library
 		res.Frames, res.Others = res.Others[0].Frames, res.Others[1:]
 	}

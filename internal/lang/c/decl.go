@@ -151,6 +151,9 @@ func (p *parser) skipSpecifiers(i int) (next int, sure bool) {
 			i = p.skipTypeKeyword(i)
 		case t.text == "__extension__":
 			i++
+		case p.m.qualifies(t):
+			sure = true
+			i++
 		case isKeyword(t.text) || p.cpp && isCppKeyword(t.text):
 			return i, sure
 		case !typed:
@@ -164,7 +167,7 @@ func (p *parser) skipSpecifiers(i int) (next int, sure bool) {
 			// A second name: the declarator, unless yet another type or name follows,
 			// as behind a macro.
 			n := p.at(i + 1)
-			if p.starDeclares(i + 1) {
+			if p.starDeclares(i+1) || n.is("*") && (p.at(i+2).kind == tEOF || p.at(i+2).is("*") || p.at(i+2).is(")")) {
 				i++
 				continue
 			}

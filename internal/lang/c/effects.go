@@ -35,6 +35,12 @@ func (b *effects) sub(fn func(*effects)) ir.Eval {
 	return c.seq()
 }
 
+// exit leaves the statement from here.
+func (b *effects) exit(kind ir.Kind, label string) {
+	b.l.exit(kind, label)
+	b.add(ir.Eval{Op: ir.OpExit})
+}
+
 // raise marks a point where an exception may leave; C has none.
 func (b *effects) raise() {
 	if b.l.t.cpp {
@@ -109,7 +115,7 @@ func (b *effects) value(e *expr) {
 		}
 	case eThrow:
 		b.values(e.kids)
-		b.l.exit(ir.KindRaise, "")
+		b.exit(ir.KindRaise, "")
 	case eStmts:
 		b.statements(e.body)
 	case eMacro:
@@ -138,6 +144,7 @@ func (b *effects) extract(e *expr) {
 	e = bare(e)
 	if p, ok := b.place(e, true); ok {
 		b.def(p, true)
+		b.l.fn.Vars[p.Var].Shared = true // it is passed by reference
 	}
 }
 
@@ -157,7 +164,7 @@ func (b *effects) place(e *expr, written bool) (ir.Place, bool) {
 	case eSame:
 		return b.place(e.kids[0], written)
 	case eCast:
-		if len(e.kids) == 1 {
+		if len(e.kids) == 1 && e.kids[0].kind != eInit {
 			return b.place(e.kids[0], written)
 		}
 	case eMacro:
@@ -177,9 +184,14 @@ func (b *effects) place(e *expr, written bool) (ir.Place, bool) {
 				return ir.Place{Var: v}, true
 			}
 		}
+		if e.val == "->" && base.kind == eUnary && base.val == "&" { // (&x)->f is x.f
+			p, ok := b.place(bare(base.kids[0]), written)
+			p.Path += "." + e.name
+			return p, ok
+		}
 		p, ok := b.place(base, written)
 		if !ok {
-			return b.behind(base)
+			return p, false
 		}
 		if e.val == "->" {
 			b.follow(p, written)
@@ -195,7 +207,7 @@ func (b *effects) place(e *expr, written bool) (ir.Place, bool) {
 		p, ok := b.place(base, written)
 		b.value(e.kids[1])
 		if !ok {
-			return b.behind(base)
+			return p, false
 		}
 		if !b.l.isArray(p) {
 			b.follow(p, written)
@@ -220,9 +232,12 @@ func (b *effects) place(e *expr, written bool) (ir.Place, bool) {
 				}
 				return ir.Place{}, false
 			}
+			if inner.kind == eUnary && inner.val == "&" { // *&x is x
+				return b.place(bare(inner.kids[0]), written)
+			}
 			p, ok := b.place(inner, written)
 			if !ok {
-				return b.behind(inner)
+				return p, false
 			}
 			b.follow(p, written)
 			p.Path += "*"
@@ -241,21 +256,12 @@ func (b *effects) place(e *expr, written bool) (ir.Place, bool) {
 			return b.place(e.kids[n-1], written)
 		}
 	}
+	b.value(e)
 	return ir.Place{}, false
 }
 
 // maxPath bounds how many steps a place's path keeps.
 const maxPath = 12
-
-// behind evaluates what leads to a place that has no name: f()->x.
-func (b *effects) behind(base *expr) (ir.Place, bool) {
-	switch base.kind {
-	case eName:
-	default:
-		b.value(base)
-	}
-	return ir.Place{}, false
-}
 
 // quiet is the place of an lvalue that has been evaluated already.
 func (b *effects) quiet(e *expr) (ir.Place, bool) {
@@ -290,6 +296,9 @@ func (b *effects) store(e *expr, p ir.Place, ok bool, points *ir.Points) {
 		return
 	}
 	may := through(p.Path) || b.l.static[p.Var] && false
+	if p.Path == "" {
+		delete(b.l.unset, p.Var)
+	}
 	b.add(ir.Eval{Op: ir.OpDef, Place: p, May: may, Points: points})
 	if may && v.Scope == ir.Local && !b.l.arrays[p.Var] && direct(p.Path) {
 		b.add(ir.Eval{Op: ir.OpStore, Place: ir.Place{Var: p.Var}})
@@ -389,7 +398,11 @@ func (b *effects) call(e *expr) {
 	}
 	type passed struct{ p ir.Place }
 	var out []passed
-	for i, a := range e.kids[1:] {
+	args := e.kids[1:]
+	if callee.kind == eName && (callee.val == "va_start" || callee.val == "__builtin_va_start") && len(args) > 1 {
+		args = args[:1] // the second names where the arguments begin
+	}
+	for i, a := range args {
 		x := bare(a)
 		if p, ok := b.whole(callee, i, x); ok { // it is passed by its address
 			b.use(p)
@@ -414,6 +427,11 @@ func (b *effects) call(e *expr) {
 			continue
 		}
 		b.value(a)
+		if x.kind == eName && b.l.t.cpp { // int n; parse(s, n): it may be passed by reference
+			if v, ok := b.l.local(x.val); ok && b.l.unset[v] {
+				b.l.fn.Vars[v].Shared = true
+			}
+		}
 	}
 	if e.val != "type" || len(e.kids) > 1 {
 		b.raise()
@@ -469,17 +487,17 @@ func (b *effects) statement(s *stmt) {
 		b.declare(s.decl)
 	case sReturn:
 		b.value(s.value)
-		b.l.exit(ir.KindReturn, "")
+		b.exit(ir.KindReturn, "")
 	case sGoto:
 		b.value(s.value)
-		b.l.exit(ir.KindGoto, s.label)
+		b.exit(ir.KindGoto, s.label)
 	case sBreak, sContinue:
 		if b.l.within[s.kind] == 0 {
 			kind := ir.KindBreak
 			if s.kind == sContinue {
 				kind = ir.KindContinue
 			}
-			b.l.exit(kind, "")
+			b.exit(kind, "")
 		}
 	case sIf:
 		b.l.push()
@@ -631,6 +649,7 @@ func (b *effects) declare(d *declaration) {
 		}
 		v := b.l.declare(it.name, it, d)
 		if !written {
+			b.l.unset[v] = true
 			continue
 		}
 		b.add(ir.Eval{Op: ir.OpDef, Place: ir.Place{Var: v}, May: d.static, Points: b.l.pointsTo(it.init)})

@@ -347,10 +347,10 @@ func (p *parser) typeIn(i, end int) (ok, sure bool) {
 			if n := p.at(j + 1); !(n.is("*") || n.is("&") || n.is("^") || n.is("&&") || p.at(j-1).is(")") || s || n.kind == tIdent && p.at(j+2).is("::") && p.at(j+3).is("*")) {
 				return false, false
 			}
-			if n := p.at(j + 1); n.is("*") && !s && !pointer && !p.at(j-1).is(")") {
-				// f(*x) is a call unless an abstract declarator stands there
+			if n := p.at(j + 1); (n.is("*") || n.is("&") || n.is("&&") || n.is("^")) && !s && !pointer && !p.at(j-1).is(")") {
+				// f(*x) and f(&x) are calls unless an abstract declarator stands there
 				m := j + 2
-				for p.at(m).is("*") {
+				for p.at(m).is("*") || p.at(m).is("&") {
 					m++
 				}
 				if !p.at(m).is(")") && !p.at(m).is("[") {
@@ -989,7 +989,7 @@ func (p *parser) name() *expr {
 	if len(e.toks) > 1 && e.val != "operator" {
 		e.val = joined(e.toks)
 	}
-	if len(e.toks) == 1 && p.m != nil {
+	if len(e.toks) == 1 && p.m != nil && !p.names[e.val] {
 		if c, ok := p.m.callAt(p.toks[:p.end], from, nil); ok {
 			return p.macroCall(c, from)
 		}

@@ -20,6 +20,7 @@ type lowerer struct {
 	alias    map[int]bool // references to other variables
 	arrays   map[int]bool
 	static   map[int]bool
+	unset    map[int]bool     // declared without a value, and none given so far
 	captured map[string]bool  // names of a lambda's that come from the function around
 	within   map[stmtKind]int // loops and switches around, while statements are flattened
 	exits    []ir.Exit        // ways out that the expression being evaluated has
@@ -31,16 +32,22 @@ type lowerer struct {
 func (t *tree) Lower(d *lang.Decl) *ir.Func {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.headers != nil {
-		t.headers()
-		t.headers = nil
-	}
+	t.readHeaders()
 	return t.lower(d)
+}
+
+// readHeaders reads the headers once; the caller holds the lock.
+func (t *tree) readHeaders() {
+	if t.headers != nil {
+		read := t.headers
+		t.headers = nil
+		read()
+	}
 }
 
 func (t *tree) lower(d *lang.Decl) *ir.Func {
 	fn := &ir.Func{Name: d.Name, QualifiedName: d.QualifiedName, Kind: d.Kind, Span: d.Span, Line: d.Line, EndLine: d.EndLine, Source: t.f}
-	l := &lowerer{t: t, d: t.byDecl[d], fn: fn, globals: map[string]int{}, alias: map[int]bool{}, arrays: map[int]bool{}, static: map[int]bool{}, within: map[stmtKind]int{}}
+	l := &lowerer{t: t, d: t.byDecl[d], fn: fn, globals: map[string]int{}, alias: map[int]bool{}, arrays: map[int]bool{}, static: map[int]bool{}, unset: map[int]bool{}, within: map[stmtKind]int{}}
 	l.push()
 	switch {
 	case l.d == nil:
@@ -197,6 +204,7 @@ func (l *lowerer) function() {
 		for _, c := range l.p.catchClauses() {
 			t.Handlers = append(t.Handlers, l.handler(c))
 		}
+		t.Rethrows = l.fn.Kind == ir.FuncConstructor || strings.Contains(l.fn.Name, "~")
 		l.fn.Body = []ir.Node{t}
 		return
 	}
@@ -615,6 +623,22 @@ func (l *lowerer) place(s *ir.Stmt, at token) *ir.Stmt {
 	return s
 }
 
+// stay is a tree of effects without its ways out.
+func stay(e ir.Eval) ir.Eval {
+	if !e.Exits() {
+		return e
+	}
+	if e.Op == ir.OpExit {
+		return ir.Eval{}
+	}
+	kids := make([]ir.Eval, len(e.Kids))
+	for i, k := range e.Kids {
+		kids[i] = stay(k)
+	}
+	e.Kids = kids
+	return e
+}
+
 // finish numbers the statements and marks what is written.
 func (l *lowerer) finish() {
 	stmts := l.fn.Stmts
@@ -624,8 +648,17 @@ func (l *lowerer) finish() {
 		}
 		return stmts[i].Col < stmts[j].Col
 	})
+	leaves := map[*ir.Stmt]bool{}
+	l.fn.Nodes(func(n ir.Node) {
+		if x, ok := n.(*ir.Leaves); ok {
+			leaves[x.S] = true
+		}
+	})
 	for i, s := range stmts {
 		s.ID = i + 1
+		if !leaves[s] { // its graph has no way for what leaves here
+			s.Eval, s.Pre = stay(s.Eval), stay(s.Pre)
+		}
 		mark := func(e ir.Eval) {
 			if e.Op == ir.OpDef {
 				l.fn.Vars[e.Place.Var].Written = true

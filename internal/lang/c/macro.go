@@ -574,7 +574,44 @@ func (m *macros) splice(toks []token) []token {
 
 // opens reports whether a macro is to be put in place of its call. One that is
 // a loop within other headers stays one header.
-func (m *macros) opens(d *macro) bool { return m.shapeOf(d) == shapeOpen && !d.headers }
+func (m *macros) opens(d *macro) bool {
+	if len(d.body) == 0 { // an attribute that is none here
+		return !d.function && d.name != ""
+	}
+	return m.shapeOf(d) == shapeOpen && !d.headers
+}
+
+// qualifies reports a macro that stands for qualifiers, storage classes or
+// attributes, or for nothing.
+func (m *macros) qualifies(t *token) bool {
+	if m == nil || len(m.by[t.text]) == 0 {
+		return false
+	}
+	d := m.lookup(t.text, t.span.Start)
+	if d == nil || d.function {
+		return false
+	}
+	for i := 0; i < len(d.body); i++ {
+		b := &d.body[i]
+		switch {
+		case b.kind == tIdent && takesParens(b.text):
+			depth := 0
+			for i++; i < len(d.body); i++ {
+				if d.body[i].is("(") {
+					depth++
+				} else if d.body[i].is(")") {
+					if depth--; depth == 0 {
+						break
+					}
+				}
+			}
+		case b.kind == tIdent && isSpecifier(b.text, m.cpp) && b.text != "auto" && b.text != "typename":
+		default:
+			return false
+		}
+	}
+	return true
+}
 
 // manyHeaders reports several headers of which one is a loop, with no braces:
 // if (x) for (...) if (...).

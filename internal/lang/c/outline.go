@@ -565,6 +565,11 @@ func (o *outliner) parens(p *parser, h *header, from, close int) {
 		h.cands = append(h.cands, candidate{name: prev, open: p.i, close: close, first: prev == from})
 		return
 	}
+	if n := len(h.cands); t.is(")") && n > 0 && h.cands[n-1].close == prev && h.cands[n-1].open == prev-2 && p.at(prev-1).kind == tIdent && !isBuiltin(p.at(prev-1).text, p.cpp) {
+		// API(f)(int a): the macro holds the name
+		h.cands[n-1] = candidate{name: prev - 1, open: p.i, close: close}
+		return
+	}
 	if t.is(")") && len(h.cands) == 0 {
 		// int (f)(int x): the name is in the parentheses before
 		k := prev + int(t.pair)

@@ -71,7 +71,7 @@ func (l *lowerer) node(s *stmt) []ir.Node {
 			return l.opaque(s, unreadPart)
 		}
 		b.declare(s.decl)
-		return l.finishSimple(l.stmt(s, ir.KindDecl, l.p.text(s.head), b.seq()), true)
+		return l.finishSimple(l.stmt(s, ir.KindDecl, l.declText(s), b.seq()), true)
 	case sPlain:
 		return single(&ir.Simple{S: l.stmt(s, ir.KindDecl, l.p.text(s.head), ir.Eval{})})
 	case sImport:
@@ -688,6 +688,9 @@ func (l *lowerer) items(items []item) []ir.Node {
 		text := l.p.text(toks)
 		if it.start.kind == tDirective {
 			text = headText(it.start.text)
+			if m := l.t.macroAt(it.start.span.Start); m != nil { // its body is a function of its own
+				text = "#define " + m.name + "(" + strings.Join(m.params, ", ") + ")"
+			}
 		}
 		st := &ir.Stmt{Kind: it.kind, Text: text, Span: spanOf(it.toks), Inner: it.inner}
 		if it.kind == ir.KindClass && len(it.inner) == 0 {
@@ -702,6 +705,25 @@ func (l *lowerer) items(items []item) []ir.Node {
 		out = append(out, &ir.Simple{S: l.place(st, start)})
 	}
 	return out
+}
+
+// declText is the text of a declaration. The body of a lambda that it gives a
+// name to is another function's, as that of a nested one.
+func (l *lowerer) declText(s *stmt) string {
+	if len(s.decl.items) != 1 {
+		return l.p.text(s.head)
+	}
+	init := bare(s.decl.items[0].init)
+	if init == nil || init.kind != eLambda {
+		return l.p.text(s.head)
+	}
+	var toks []token
+	for _, t := range s.head {
+		if x := init.lambda; t.span.Start < x.open.End-1 || t.span.Start >= x.whole.End {
+			toks = append(toks, t)
+		}
+	}
+	return l.p.text(toks)
 }
 
 // textOf is the normalised text of a stretch of the file.

@@ -34,7 +34,8 @@ func write(b *strings.Builder, data []byte, cpp bool, toks []token) {
 			i = j
 			continue
 		}
-		if last != nil && spaced(last, t) {
+		// the : of ?:, of a range, of bases; one at the end is a label's
+		if last != nil && (spaced(last, t) || t.is(":") && i+1 < len(toks) && !last.is("?")) {
 			b.WriteByte(' ')
 		}
 		b.WriteString(t.text)

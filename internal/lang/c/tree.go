@@ -23,6 +23,7 @@ type tree struct {
 	decls    []*lang.Decl
 	byDecl   map[*lang.Decl]*def
 	noReturn map[string]bool
+	declared []declared // functions with words that may be macros for noreturn
 	resolved []resolved
 	errors   []source.Span
 	fields   map[string][]string // members of each class, as far as the file shows them
@@ -47,7 +48,10 @@ func Parse(ctx context.Context, f *source.File, o lang.Options, cpp bool) (lang.
 	t.facts(f.Path, toks)
 	// What a file defines is read with its own macros alone: the index, which opens
 	// no other file, must come to the same.
-	t.headers = func() { t.macros.include(f.Path, elems, o.ReadFile, t.facts) }
+	t.headers = func() {
+		t.macros.include(f.Path, elems, o.ReadFile, t.facts)
+		t.settleNoReturn()
+	}
 	flat := r.flatten(elems, &state{open: nil})
 	t.resolved = r.resolved
 	flat = t.settle(flat)
@@ -189,15 +193,23 @@ func (t *tree) segment(seg, all []token, end int) {
 	}
 	never := false
 	typedef := false
+	var words []string
+	name := ""
 	for i := range seg {
 		if seg[i].kind != tIdent {
 			continue
 		}
-		if seg[i].text == "typedef" {
+		w := seg[i].text
+		if w == "typedef" {
 			typedef = true
 		}
-		if w := seg[i].text; len(w) >= 8 && (w == "noreturn" || w == "_Noreturn" || w == "__noreturn__" || w == "__noreturn" || strings.Contains(w, "NORETURN") || strings.Contains(w, "NO_RETURN")) {
+		switch {
+		case w == "noreturn", w == "_Noreturn", w == "__noreturn__", w == "__noreturn", strings.Contains(w, "NORETURN"), strings.Contains(w, "NO_RETURN"):
 			never = true
+		case name == "" && i+1 < len(seg) && seg[i+1].is("(") && !takesParens(w) && !isMacroName(w):
+			name = w
+		case !isKeyword(w) && !isSpecifier(w, t.cpp) && len(words) < 8 && len(seg) < 200:
+			words = append(words, w)
 		}
 	}
 	// the names behind the } of a typedef stand in the next segment
@@ -229,14 +241,44 @@ func (t *tree) segment(seg, all []token, end int) {
 			}
 		}
 	}
-	if never && !typedef {
-		for i := 0; i+1 < len(seg); i++ {
-			if seg[i].kind == tIdent && seg[i+1].is("(") && !takesParens(seg[i].text) && seg[i].text != "noreturn" && !strings.Contains(strings.ToUpper(seg[i].text), "NORETURN") && !isMacroName(seg[i].text) {
-				t.noReturn[seg[i].text] = true
-				return
+	if typedef || name == "" {
+		return
+	}
+	if never {
+		t.noReturn[name] = true
+	} else if len(words) > 0 {
+		t.declared = append(t.declared, declared{name, words})
+	}
+}
+
+// declared is a function with the words around its name.
+type declared struct {
+	name  string
+	words []string
+}
+
+// settleNoReturn finds the functions that a macro declares never to return.
+func (t *tree) settleNoReturn() {
+	never := map[string]bool{}
+	for name, list := range t.macros.by {
+		for _, m := range list {
+			for i := range m.body {
+				if w := m.body[i].text; w == "noreturn" || w == "__noreturn__" || w == "_Noreturn" {
+					never[name] = true
+				}
 			}
 		}
 	}
+	if len(never) > 0 {
+		for _, d := range t.declared {
+			for _, w := range d.words {
+				if never[w] {
+					t.noReturn[d.name] = true
+				}
+			}
+		}
+	}
+	t.declared = nil
 }
 
 func (t *tree) Decls() []*lang.Decl { return t.decls }
@@ -245,6 +287,9 @@ func (t *tree) Errors() []source.Span { return t.errors }
 
 // NoReturn is Tree.NoReturn.
 func (t *tree) NoReturn(callee string) lang.NoReturn {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.readHeaders()
 	if i := strings.LastIndex(callee, "::"); i >= 0 {
 		callee = callee[i+2:]
 	}
@@ -268,4 +313,15 @@ func (t *tree) notes(from, to int) []string {
 		}
 	}
 	return out
+}
+
+// macroAt is the function-like macro that a directive defines and that is
+// listed among the definitions, or nil.
+func (t *tree) macroAt(start int) *macro {
+	for _, d := range t.byDecl {
+		if d.decl.Kind == ir.FuncMacro && d.macro.span.Start <= start && start < d.macro.span.End {
+			return d.macro
+		}
+	}
+	return nil
 }
