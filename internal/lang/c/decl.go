@@ -171,6 +171,9 @@ func (p *parser) skipSpecifiers(i int) (next int, sure bool) {
 				i++
 				continue
 			}
+			if after := p.at(i + 2); p.m.qualifies(n) && (after.is("=") || after.is(";") || after.is(",")) { // T x UNUSED = 1;
+				return i, sure
+			}
 			if n.kind == tIdent && !(p.cpp && isOperatorWord(n.text)) && !(p.cpp && n.text == "final") && !takesParens(n.text) && !isAsm(n.text) {
 				i++
 				sure = sure || isBuiltin(n.text, p.cpp) || isSpecifier(n.text, p.cpp)
