@@ -59,6 +59,8 @@ var table = map[string]row{
 	"locate":        {[]string{"index", "lang", "rootfs", "source", "store"}, nil, "from names to functions, over the index"},
 	"ledger":        {[]string{"store"}, []string{"golang.org/x/sys"}, "records; knows neither deltas nor git; x/sys for flock"},
 
+	"oracle/c":          {[]string{"cfg", "dataflow", "flow", "ir", "lang", "source"}, nil, "gcc's graphs beside flowplan's"},
+	"oracle/c/compare":  {[]string{"lang", "lang/all", "oracle/c"}, nil, "its command"},
 	"oracle/c/plaints":  {[]string{"source", "syntax"}, []string{"github.com/smacker/go-tree-sitter/c", "github.com/smacker/go-tree-sitter/cpp"}, "what the plain grammars make of C and C++, to be compared with"},
 	"flowtest/minilang": {[]string{"ir", "lang", "source", "syntax"}, []string{"github.com/smacker/go-tree-sitter/python"}, "test-only"},
 }

@@ -349,9 +349,10 @@ func (r *resolver) guard(g *group, st *state) bool {
 // liveArm is an arm that some configuration takes.
 type liveArm struct {
 	arm       *arm
-	always    bool // whatever the configuration, once the ones before are not
-	plain     bool // a plain build may take it
-	otherwise bool // it is taken when no other is
+	always    bool  // whatever the configuration, once the ones before are not
+	plain     bool  // a plain build may take it
+	likely    truth // whether it does
+	otherwise bool  // it is taken when no other is
 }
 
 // live lists the arms that are not known to be false, up to one that is known
@@ -374,7 +375,7 @@ func (r *resolver) live(g *group) []liveArm {
 		if certain == no {
 			continue
 		}
-		out = append(out, liveArm{arm: a, always: certain == yes && len(out) == 0, plain: likely != no, otherwise: certain == yes})
+		out = append(out, liveArm{arm: a, always: certain == yes && len(out) == 0, plain: likely != no, likely: likely, otherwise: certain == yes})
 		if certain == yes {
 			break
 		}

@@ -96,9 +96,18 @@ func (b *effects) value(e *expr) {
 			b.sub(func(c *effects) { c.value(e.kids[0]) }), yes, b.sub(func(c *effects) { c.value(e.kids[2]) })}})
 	case eAssign:
 		b.assign(e)
-	case eComma, eInit, eDesig:
+	case eComma:
+		for _, k := range e.kids[:len(e.kids)-1] {
+			b.discard(k)
+		}
+		b.value(e.kids[len(e.kids)-1])
+	case eInit, eDesig:
 		b.values(e.kids)
 	case eCast:
+		if isVoid(e) {
+			b.discard(e.kids[0])
+			return
+		}
 		b.values(e.kids)
 		if e.val == "dynamic_cast" {
 			b.raise()
@@ -126,6 +135,27 @@ func (b *effects) value(e *expr) {
 	case eLambda:
 		b.lambda(e.lambda)
 	}
+}
+
+// discard evaluates an expression whose value nobody wants: a variable alone is
+// not read for it.
+func (b *effects) discard(e *expr) {
+	for e != nil {
+		switch {
+		case e.kind == eSame, e.kind == eCast && len(e.kids) == 1 && e.val == "cast", e.kind == eMacro && len(e.kids) == 1 && e.body == nil:
+			e = e.kids[0]
+			continue
+		case e.kind == eName:
+			return
+		}
+		break
+	}
+	b.value(e)
+}
+
+// isVoid reports (void)x.
+func isVoid(e *expr) bool {
+	return e.val == "cast" && len(e.kids) == 1 && len(e.toks) > 3 && e.toks[0].is("(") && e.toks[1].is("void") && e.toks[2].is(")")
 }
 
 // extracts reports whether e is in >> x at the end of a chain that begins with

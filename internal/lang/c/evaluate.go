@@ -51,12 +51,12 @@ var foreign = map[string]bool{
 	"__APPLE__": true, "__MACH__": true, "__VMS": true, "VMS": true, "MSDOS": true, "__MSDOS__": true, "__DJGPP__": true, "DJGPP": true,
 	"macintosh": true, "__OS2__": true, "OS2": true, "__BEOS__": true, "__HAIKU__": true, "AMIGA": true, "__amigaos__": true,
 	"__sun": true, "_AIX": true, "__hpux": true, "__sgi": true, "__ANDROID__": true, "__EMSCRIPTEN__": true, "__wasm__": true,
-	"__INTEL_COMPILER": true, "__SUNPRO_C": true, "__TURBOC__": true, "_WIN16": true, "__QNX__": true, "RISCOS": true,
+	"__INTEL_COMPILER": true, "__clang__": true, "__ICC": true, "__ARMCC_VERSION": true, "__IAR_SYSTEMS_ICC__": true, "__SUNPRO_C": true, "__TURBOC__": true, "_WIN16": true, "__QNX__": true, "RISCOS": true,
 }
 
 // native are macros that gcc on Linux defines.
 var native = map[string]int64{
-	"__GNUC__": 12, "__GNUC_MINOR__": 2, "__linux__": 1, "__linux": 1, "linux": 1, "__unix__": 1, "__unix": 1, "unix": 1, "__STDC__": 1, "__STDC_VERSION__": 201710, "__ELF__": 1,
+	"__GNUC__": 12, "__GNUC_MINOR__": 2, "__GNUC_PATCHLEVEL__": 0, "__linux__": 1, "__linux": 1, "linux": 1, "__unix__": 1, "__unix": 1, "unix": 1, "__STDC__": 1, "__STDC_VERSION__": 201710, "__ELF__": 1,
 	"__x86_64__": 1, "__LP64__": 1, "__STDC_HOSTED__": 1,
 }
 
@@ -281,8 +281,21 @@ func (e *evaluator) defined(name string) value {
 		if e.definition(name) != nil {
 			return truthValue(true)
 		}
+		if e.known != nil && (!isFeature(name) || len(e.known.by[name]) > 0) { // none of the files read defines it
+			return truthValue(false)
+		}
 	}
 	return value{}
+}
+
+// isFeature reports a name that a configure script or a build defines.
+func isFeature(name string) bool {
+	for _, p := range []string{"HAVE_", "_HAVE_", "USE_", "WITH_", "ENABLE_", "CONFIG_", "HAS_", "SIZEOF_"} {
+		if strings.HasPrefix(name, p) {
+			return true
+		}
+	}
+	return strings.HasPrefix(name, "__") // the compiler's
 }
 
 // definition is what a name is defined as in the files read so far.

@@ -1088,6 +1088,9 @@ func (p *parser) macroCall(c call, from int) *expr {
 		return &expr{kind: eConst, toks: p.toks[from:p.i]}
 	}
 	toks, ok := p.m.expand(c, source.Span{Start: start, End: end})
+	for len(toks) > 0 && toks[len(toks)-1].is(";") && p.m.shapeOf(c.m) != shapeStatement { // one call, with its semicolon
+		toks = toks[:len(toks)-1]
+	}
 	// A macro that gives a name or a type: what stands behind it belongs to it.
 	if !ok || len(toks) == 0 || !c.m.function && len(toks) == 1 && toks[0].kind == tIdent {
 		p.i = from + 1

@@ -409,6 +409,9 @@ func (l *lowerer) pop()  { l.scopes = l.scopes[:len(l.scopes)-1] }
 
 // variable makes a local variable in the innermost scope.
 func (l *lowerer) variable(name string) int {
+	if v, ok := l.scopes[len(l.scopes)-1][name]; ok && name != "" { // declared in another arm of an #if
+		return v
+	}
 	v := len(l.fn.Vars)
 	l.fn.Vars = append(l.fn.Vars, ir.Var{Name: name, Scope: ir.Local})
 	l.scopes[len(l.scopes)-1][name] = v

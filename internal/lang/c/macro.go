@@ -2,6 +2,7 @@ package c
 
 import (
 	"path"
+	"slices"
 	"sort"
 	"strings"
 
@@ -136,11 +137,19 @@ func (x *reader) collect(elems []elem, spare bool) {
 			}
 			continue
 		}
-		taken := false
+		taken := no
 		for _, l := range x.r.live(e.g) {
-			plain := l.plain && !taken
-			x.collect(l.arm.elems, spare || !plain)
-			taken = taken || l.plain
+			if l.likely == no {
+				continue
+			}
+			x.collect(l.arm.elems, spare || taken != no)
+			if l.likely == yes && taken != unknown {
+				break // what follows is for other builds
+			}
+			taken = unknown
+			if l.likely == yes {
+				break
+			}
 		}
 	}
 }
@@ -553,7 +562,7 @@ func (m *macros) splice(toks []token) []token {
 			continue
 		}
 		c, ok := m.callAt(toks, i, nil)
-		if !ok || !m.opens(c.m) {
+		if !ok || !m.opens(c.m) && !m.callOpens(c, toks[i].span) {
 			continue
 		}
 		at := source.Span{Start: toks[i].span.Start, End: toks[c.end-1].span.End}
@@ -582,6 +591,23 @@ func (m *macros) opens(d *macro) bool {
 		return !d.function && d.name != ""
 	}
 	return m.shapeOf(d) == shapeOpen && !d.headers
+}
+
+// callOpens reports a call of a macro whose parameters are macros themselves,
+// and that is half a construct with these: LIST(CASE) of X-macros.
+func (m *macros) callOpens(c call, at source.Span) bool {
+	if !c.m.function || len(c.args) == 0 {
+		return false
+	}
+	calls := false
+	for i := 0; i+1 < len(c.m.body) && !calls; i++ {
+		calls = c.m.body[i].kind == tIdent && c.m.body[i+1].is("(") && slices.Contains(c.m.params, c.m.body[i].text)
+	}
+	if !calls {
+		return false
+	}
+	toks, ok := m.expand(c, at)
+	return ok && len(toks) > 0 && shapeFor(toks) == shapeOpen
 }
 
 // qualifies reports a macro that stands for qualifiers, storage classes or

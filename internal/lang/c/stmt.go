@@ -312,6 +312,16 @@ func (l *lowerer) lastCall(body []*stmt) string {
 			return ""
 		case sMacro:
 			return l.lastCall(s.value.body)
+		case sIf: // assert(0)
+			switch constant(s.value) {
+			case yes:
+				return l.lastCall(s.body)
+			case no:
+				if s.hasElse {
+					return l.lastCall(s.orelse)
+				}
+			}
+			return ""
 		case sExpr:
 			switch e := bare(s.value); e.kind {
 			case eCall:

@@ -196,7 +196,7 @@ func (t *tree) segment(seg, all []token, end int) {
 	never := false
 	typedef := false
 	var words []string
-	name := ""
+	name, word := "", ""
 	for i := range seg {
 		if seg[i].kind != tIdent {
 			continue
@@ -206,8 +206,10 @@ func (t *tree) segment(seg, all []token, end int) {
 			typedef = true
 		}
 		switch {
-		case w == "noreturn", w == "_Noreturn", w == "__noreturn__", w == "__noreturn", strings.Contains(w, "NORETURN"), strings.Contains(w, "NO_RETURN"):
+		case w == "noreturn", w == "_Noreturn", w == "__noreturn__", w == "__noreturn":
 			never = true
+		case neverWord(w):
+			word = w
 		case name == "" && i+1 < len(seg) && seg[i+1].is("(") && !takesParens(w) && !isMacroName(w):
 			name = w
 		case !isKeyword(w) && !isSpecifier(w, t.cpp) && len(words) < 8 && len(seg) < 200:
@@ -243,7 +245,7 @@ func (t *tree) segment(seg, all []token, end int) {
 			}
 		}
 	}
-	if never && name == "" && len(seg) < 400 { // EXPORT(void, die, (int), NORETURN)
+	if (never || word != "") && (name == "" || wrappedBy(seg, word)) && len(seg) < 400 { // EXPORT(void, die, (int), NORETURN)
 		plain := slices.DeleteFunc(slices.Clone(seg), func(tk token) bool { return tk.kind == tDirective })
 		if len(plain) > 0 && isMacroName(plain[0].text) {
 			t.wrapped = append(t.wrapped, plain)
@@ -251,6 +253,9 @@ func (t *tree) segment(seg, all []token, end int) {
 	}
 	if typedef || name == "" {
 		return
+	}
+	if word != "" {
+		words = append(words, word)
 	}
 	if never {
 		t.noReturn[name] = true
@@ -265,11 +270,30 @@ type declared struct {
 	words []string
 }
 
+// neverWord reports a word that is a macro for noreturn by its name: it counts
+// where nothing says what it stands for.
+func neverWord(w string) bool {
+	return strings.Contains(w, "NORETURN") || strings.Contains(w, "NO_RETURN")
+}
+
+// wrappedBy reports a declaration that is an argument of a macro of that name.
+func wrappedBy(seg []token, word string) bool {
+	for i := 0; i+1 < len(seg); i++ {
+		if seg[i].kind == tIdent {
+			return seg[i].text == word && seg[i+1].is("(")
+		}
+	}
+	return false
+}
+
 // settleNoReturn finds the functions that a macro declares never to return.
 func (t *tree) settleNoReturn() {
 	never := map[string]bool{}
 	for name, list := range t.macros.by {
 		for _, m := range list {
+			if m.spare {
+				continue
+			}
 			for i := range m.body {
 				if w := m.body[i].text; w == "noreturn" || w == "__noreturn__" || w == "_Noreturn" {
 					never[name] = true
@@ -277,10 +301,10 @@ func (t *tree) settleNoReturn() {
 			}
 		}
 	}
-	if len(never) > 0 {
+	if len(t.declared) > 0 {
 		for _, d := range t.declared {
 			for _, w := range d.words {
-				if never[w] {
+				if never[w] || neverWord(w) && len(t.macros.by[w]) == 0 {
 					t.noReturn[d.name] = true
 				}
 			}
@@ -288,11 +312,17 @@ func (t *tree) settleNoReturn() {
 	}
 	t.declared = nil
 	for _, seg := range t.wrapped {
-		c, ok := t.macros.callAt(seg, 0, nil)
-		if !ok {
+		toks, ok := seg, true
+		if c, known := t.macros.callAt(seg, 0, nil); known {
+			toks, ok = t.macros.expand(c, seg[0].span)
+			ok = ok && slices.ContainsFunc(toks, func(tk token) bool {
+				return tk.text == "noreturn" || tk.text == "__noreturn__" || tk.text == "_Noreturn" || neverWord(tk.text)
+			})
+		} else if neverWord(seg[0].text) { // NORETURN(void f(int))
+			toks = seg[2:]
+		} else {
 			continue
 		}
-		toks, ok := t.macros.expand(c, seg[0].span)
 		for i := 0; ok && i+1 < len(toks); i++ {
 			w := toks[i].text
 			if toks[i].kind == tIdent && toks[i+1].is("(") && !takesParens(w) && !strings.Contains(w, "noreturn") && !isKeyword(w) && !isBuiltin(w, t.cpp) && !isSpecifier(w, t.cpp) {

@@ -45,6 +45,18 @@ func (m *mapping) stands(f *function) bool {
 	return false
 }
 
+// ends reports whether flowplan's graph has no way on from a statement.
+func (m *mapping) ends(s *ir.Stmt) bool {
+	for _, p := range m.v.Graph.Instances[s.ID-1] {
+		for _, a := range m.v.Graph.Points[p].Out {
+			if !a.Virtual {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // node is one of gcc's statements with the statement it belongs to.
 type node struct {
 	k    key
@@ -71,7 +83,7 @@ func (m *mapping) flow(f *function, out *graph, known map[key]bool, never map[st
 			if s := m.stmt(g); s != nil && !passed(s) {
 				n.k, n.ok = keyOf(s), true
 				known[n.k] = true
-				if s.Callee != "" && never[called(g.text)] {
+				if s.Callee != "" && never[called(g.text)] && m.ends(s) {
 					n.stop = true
 				}
 			}
