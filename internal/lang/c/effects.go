@@ -145,7 +145,7 @@ func (b *effects) discard(e *expr) {
 		case e.kind == eSame, e.kind == eCast && len(e.kids) == 1 && e.val == "cast", e.kind == eMacro && len(e.kids) == 1 && e.body == nil:
 			e = e.kids[0]
 			continue
-		case e.kind == eName:
+		case e.kind == eName, e.kind == eUnary && e.val == "&" && bare(e.kids[0]).kind == eName:
 			return
 		}
 		break
@@ -209,7 +209,7 @@ func (b *effects) place(e *expr, written bool) (ir.Place, bool) {
 		return ir.Place{Var: v}, true
 	case eMember:
 		base := bare(e.kids[0])
-		if e.val == "->" && base.kind == eName && base.val == "this" {
+		if b.l.t.cpp && e.val == "->" && base.kind == eName && base.val == "this" {
 			if v, ok := b.l.field(e.name); ok {
 				return ir.Place{Var: v}, true
 			}

@@ -661,7 +661,7 @@ func (p *parser) postfix() *expr {
 func (p *parser) suffix(e *expr, from int) *expr {
 	for n := 0; ; n++ {
 		t := p.tok()
-		if t.kind == tString || t.kind == tIdent && n == 0 && e.kind == eConst && e.toks[len(e.toks)-1].kind == tString {
+		if t.kind == tString || t.kind == tIdent && n == 0 && p.isStringPart(e) && (p.isMacro(p.i) || e.kind == eConst) {
 			// strings side by side are one, whatever macros stand between them
 			for p.tok().kind == tString || p.tok().kind == tIdent && p.joinsStrings() {
 				if p.tok().kind == tIdent && p.at(p.i+1).is("(") && p.partner(p.i+1) > 0 {
@@ -772,6 +772,29 @@ func (p *parser) suffix(e *expr, from int) *expr {
 			return e
 		}
 	}
+}
+
+// isStringPart reports what may be a string with another one behind it.
+func (p *parser) isStringPart(e *expr) bool {
+	switch e.kind {
+	case eConst:
+		return e.toks[len(e.toks)-1].kind == tString
+	case eMacro:
+		return e.body == nil && len(e.kids) == 1 && p.isStringPart(bare(e.kids[0]))
+	case eName:
+		return isMacroName(e.val)
+	}
+	return false
+}
+
+// isMacro reports a name that is a macro, by definition or by its capitals.
+func (p *parser) isMacro(i int) bool {
+	if p.m != nil {
+		if _, ok := p.m.callAt(p.toks[:p.end], i, nil); ok {
+			return true
+		}
+	}
+	return isMacroName(p.at(i).text)
 }
 
 // joinsStrings reports whether the name at p.i is a macro for a string, between

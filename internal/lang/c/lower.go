@@ -26,6 +26,7 @@ type lowerer struct {
 	exits    []ir.Exit        // ways out that the expression being evaluated has
 	streams  bool             // >> may extract
 	labels   []string         // labels whose address is taken
+	given    []given          // variables handed to macros that are not known
 }
 
 // Lower is Tree.Lower.
@@ -643,8 +644,40 @@ func stay(e ir.Eval) ir.Eval {
 	return e
 }
 
+// given is a variable that a statement hands to a macro of which nothing is
+// known.
+type given struct {
+	s *ir.Stmt
+	v int
+}
+
+// settleGiven lets the macros that are not known define the variables that
+// nothing else in the function defines: something must.
+func (l *lowerer) settleGiven() {
+	defined := map[int]bool{}
+	for _, s := range l.fn.Stmts {
+		mark := func(e ir.Eval) {
+			if e.Op == ir.OpDef && e.Place.Path == "" {
+				defined[e.Place.Var] = true
+			}
+		}
+		s.Eval.Walk(mark)
+		s.Pre.Walk(mark)
+	}
+	for _, p := range l.fn.Params {
+		defined[p.Var] = true
+	}
+	for _, g := range l.given {
+		if defined[g.v] || l.fn.Vars[g.v].Scope != ir.Local || l.fn.Vars[g.v].Shared {
+			continue
+		}
+		g.s.Eval = seqOf([]ir.Eval{g.s.Eval, {Op: ir.OpDef, Place: ir.Place{Var: g.v}, May: true}})
+	}
+}
+
 // finish numbers the statements and marks what is written.
 func (l *lowerer) finish() {
+	l.settleGiven()
 	stmts := l.fn.Stmts
 	sort.SliceStable(stmts, func(i, j int) bool {
 		if stmts[i].Line != stmts[j].Line {

@@ -211,7 +211,7 @@ func headerPaths(from, name string) []string {
 	dir := path.Dir(from)
 	out := []string{path.Join(dir, name)}
 	for d := dir; ; d = path.Dir(d) {
-		for _, sub := range []string{"include", "src", ""} {
+		for _, sub := range []string{"include", "src", "", "src/include", "src/headers", "headers", "inc", "lib"} {
 			if p := path.Join(d, sub, name); p != out[0] {
 				out = append(out, p)
 			}

@@ -231,6 +231,15 @@ func (l *lowerer) expression(s *stmt) []ir.Node {
 	l.streams = false
 	st := l.stmt(s, kind, l.p.text(s.head), b.seq())
 	st.Callee = callee
+	if e.kind == eCall && callee != "" && isMacroName(callee) && l.t.macros.lookup(callee, s.start.span.Start) == nil {
+		for _, a := range e.kids[1:] {
+			if a = bare(a); a.kind == eName {
+				if v, ok := l.local(a.val); ok {
+					l.given = append(l.given, given{st, v})
+				}
+			}
+		}
+	}
 	return l.finishSimple(st, true)
 }
 
@@ -493,6 +502,14 @@ func constant(e *expr) truth {
 	case eMacro:
 		if len(e.kids) == 1 && e.body == nil {
 			return constant(e.kids[0])
+		}
+	case eAnd, eOr: // 0 && "what went wrong"
+		decides := no
+		if e.kind == eOr {
+			decides = yes
+		}
+		if constant(e.kids[0]) == decides {
+			return decides
 		}
 	case eUnary:
 		if e.val == "!" {

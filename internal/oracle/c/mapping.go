@@ -203,7 +203,16 @@ func (m *mapping) pairs(f *function, out *graph) {
 			}
 		}
 	}
+	// A variable may be called x_13, as a version of x is.
+	declared := map[string]bool{}
+	for _, x := range m.v.Func.Vars {
+		declared[x.Name] = true
+	}
 	for n := range values {
+		if declared[n] {
+			delete(values, n)
+			continue
+		}
 		if base := baseName(n); base != "" {
 			out.regs[base] = true
 		}
@@ -217,7 +226,7 @@ func (m *mapping) pairs(f *function, out *graph) {
 	}
 	for _, u := range uses {
 		base := baseName(u.name)
-		if _, ok := values[u.name]; base == "" || memory[base] || !ok && !strings.HasSuffix(u.name, "(D)") {
+		if _, ok := values[u.name]; base == "" || memory[base] || declared[u.name] || !ok && !strings.HasSuffix(u.name, "(D)") {
 			continue // made up, in memory, or the name of a function
 		}
 		out.regs[base] = true
@@ -293,7 +302,7 @@ func baseName(n string) string {
 	if strings.Contains(b, ".") || b == "_" || strings.HasPrefix(b, "iftmp") || strings.HasPrefix(b, "retval") || strings.HasPrefix(b, "D") && strings.Trim(b[1:], "0123456789.") == "" {
 		return ""
 	}
-	return strings.TrimSuffix(b, "_")
+	return b
 }
 
 // resolve follows PHIs to definitions.

@@ -93,12 +93,14 @@ func arms(v *flow.View, c *ir.Config, active map[int]bool, dropped map[arc]bool)
 		if i == taken || taken < 0 && !compiles(a.Body) {
 			continue
 		}
-		for _, p := range v.Graph.Instances[a.S.ID-1] {
-			for _, x := range v.Graph.Points[p].In {
-				dropped[arc{x.To, p}] = true
-			}
-			for _, x := range v.Graph.Points[p].Out {
-				dropped[arc{p, x.To}] = true
+		for _, s := range append(statements(a.Body), a.S) { // a label in it has ways in of its own
+			for _, p := range v.Graph.Instances[s.ID-1] {
+				for _, x := range v.Graph.Points[p].In {
+					dropped[arc{x.To, p}] = true
+				}
+				for _, x := range v.Graph.Points[p].Out {
+					dropped[arc{p, x.To}] = true
+				}
 			}
 		}
 	}
